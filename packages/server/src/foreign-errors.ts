@@ -24,5 +24,5 @@ export function toServiceError(error: unknown, options: ForeignErrors, id: strin
   const translated = options.translate?.(error);
   if (translated !== undefined) return translated;
   options.onUnexpected(traceOf(error), id);
-  return new ServiceError('internal_error', { ambiguous: true });
+  return new ServiceError('internal_error', { mustNotRetry: true });
 }

@@ -12,6 +12,7 @@ import { answerClientError, answerConnect, refuseOddRequests } from './odd-reque
 import { openToPages } from './open-to-pages.ts';
 import { takeProxyHeaders } from './proxy-protocol.ts';
 import { requestId } from './random-id.ts';
+import { followRoutes, methods } from './route-table.ts';
 import { sendError } from './send-error.ts';
 import type { TrustProxy } from './settings/kinds.ts';
 import { cutSlowReaders, type SlowReadersOptions } from './slow-readers.ts';
@@ -78,6 +79,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });
+  const routes = followRoutes(app);
   const bodies = new RequestBodies({ budget: bodyBudget, weight: bodyWeight, idleMs: bodyIdleMs });
   const looking = setInterval(() => bodies.tick(), bodies.tickMs).unref();
   app.addHook('onClose', async () => clearInterval(looking));
@@ -99,9 +101,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return done(new ServiceError('service_unavailable'));
   });
   refuseOddRequests(app);
-  app.setNotFoundHandler((request, reply) => {
-    if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, options.origin, request, reply);
-  });
+  const unknown = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(routes, options.origin, request, reply);
+  };
+  app.setNotFoundHandler(unknown);
+  const served = new Set<string>([...methods, 'OPTIONS']);
+  // Node reads more methods than routes have. The framework would look at their bodies first.
+  app.addHook('onRequest', (request, reply, done) => (served.has(request.method) ? done() : unknown(request, reply)));
   return app;
 }
 

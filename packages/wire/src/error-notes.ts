@@ -128,7 +128,7 @@ export const errorNotes = {
   ),
   provider_error: note(
     'The only provider that was permitted failed before it sent output.',
-    'Try again, or permit more providers. The first try may have been charged if `x-should-retry` is `false`.',
+    'Try again, or permit more providers. If `x-should-retry` is `false`, a retry fails again, or the first try may have been charged.',
   ),
   rail_error: note('The payment service refused the order.', 'Choose another way to pay, or ask the operator.'),
   rail_disabled: note(

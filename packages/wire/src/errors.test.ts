@@ -82,8 +82,12 @@ describe('the error table', () => {
 
   it('sends retry-after with every 503 of an unready service', () => {
     expect(errorHeaders(new ServiceError('service_unavailable'))).toEqual({ 'retry-after': '1' });
-    expect(errorHeaders(new ServiceError('rate_limited', { retryAfterS: 2.2 }))).toEqual({ 'retry-after': '3' });
-    expect(errorHeaders(new ServiceError('provider_timeout', { ambiguous: true }))).toEqual({
+    expect(errorHeaders(new ServiceError('rate_limited', { retryAfterS: 2 }))).toEqual({ 'retry-after': '2' });
+    expect(errorHeaders(new ServiceError('rate_limited', { retryAfterS: 1.5 }))).toEqual({
+      'retry-after': '2',
+      'retry-after-ms': '1500',
+    });
+    expect(errorHeaders(new ServiceError('provider_timeout', { mustNotRetry: true }))).toEqual({
       'x-should-retry': 'false',
     });
   });

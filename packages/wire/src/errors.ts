@@ -72,10 +72,10 @@ export interface ErrorDetails {
   readonly message?: string | undefined;
   /** The request field at fault, as a dotted path. */
   readonly param?: string | undefined;
-  /** Whole seconds for `retry-after`. */
+  /** Seconds to wait. */
   readonly retryAfterS?: number | undefined;
-  /** True if the request may already have been charged, so that clients must not retry automatically. */
-  readonly ambiguous?: boolean | undefined;
+  /** True if clients must not retry automatically: a retry cannot help, or the request may already have been charged. */
+  readonly mustNotRetry?: boolean | undefined;
 }
 
 /** An error whose type, message and param are public. */
@@ -83,7 +83,7 @@ export class ServiceError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly retryAfterS: number | undefined;
-  readonly ambiguous: boolean;
+  readonly mustNotRetry: boolean;
 
   constructor(type: ErrorType, details: ErrorDetails = {}) {
     super(details.message ?? errorTable[type].message);
@@ -91,7 +91,7 @@ export class ServiceError extends Error {
     this.type = type;
     this.param = details.param;
     this.retryAfterS = details.retryAfterS;
-    this.ambiguous = details.ambiguous ?? false;
+    this.mustNotRetry = details.mustNotRetry ?? false;
   }
 
   get status(): number {
@@ -127,9 +127,12 @@ export function errorEnvelope<Type extends string>(
 export function errorHeaders(error: ServiceError): Record<string, string> {
   const headers: Record<string, string> = {};
   const retryAfterS = error.retryAfterS ?? (error.type === 'service_unavailable' ? 1 : undefined);
-  if (retryAfterS !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)));
+  if (retryAfterS !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)));
+    if (!Number.isInteger(retryAfterS)) headers['retry-after-ms'] = String(Math.round(retryAfterS * 1000));
+  }
   // The OpenAI SDKs retry 409 and every 5xx automatically. This header stops them if a retry cannot help or could charge twice.
   const hopeless = !errorTable[error.type].retryable && (error.status === 409 || error.status >= 500);
-  if (error.ambiguous || hopeless) headers['x-should-retry'] = 'false';
+  if (error.mustNotRetry || hopeless) headers['x-should-retry'] = 'false';
   return headers;
 }

@@ -128,6 +128,26 @@ export const paths: Concept = (suite) => {
       }
     });
 
+    it.each<[string, 'baseUrl' | 'controlUrl', string, string | undefined]>([
+      ['QUERY', 'controlUrl', '/keys', 'GET, HEAD, POST'],
+      ['QUERY', 'baseUrl', '/chat/completions', 'POST'],
+      ['PROPFIND', 'controlUrl', '/balance', 'GET, HEAD'],
+      ['PUT', 'controlUrl', '/keys/00000000-0000-0000-0000-000000000000', 'PATCH, DELETE'],
+      ['DELETE', 'controlUrl', '/auth/sign-in/email', 'POST'],
+      ['POST', 'controlUrl', '/auth/get-session', 'GET, HEAD'],
+      ['QUERY', 'controlUrl', '/anything', undefined],
+      ['QUERY', 'baseUrl', '/anything', undefined],
+      ['DELETE', 'controlUrl', '/auth/nothing', undefined],
+    ])(
+      '%s at %s%s is 405, names the methods of the path, and is 404 if there are none',
+      async (method, at, path, allow) => {
+        const answer = await send(method, `${suite.service[at]}${path}`);
+        if (allow === undefined) return expectError(answer, 404, 'not_found');
+        expectError(answer, 405, 'method_not_allowed');
+        expect(answer.headers.get('allow')).toBe(allow);
+      },
+    );
+
     it('paths begin with /v1', async () => {
       const { origin } = new URL(suite.service.baseUrl);
       const headers = bearer(suite.account.inferenceKey);

@@ -116,7 +116,7 @@ const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-
 
 /**
  * Answers by the content of the request. `fail 503` fails with that status. `forever` streams without end, and `break off` begins a
- * stream and closes the connection. A request with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
+ * stream, or nothing, and closes the connection. A request with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
  */
 const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
@@ -133,6 +133,7 @@ const answer: ProviderHandler = async (request, response) => {
   const { calls, content, reasoning } = reply(request, said);
   const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop';
   if (request.body.stream !== true) {
+    if (said === breakOff) return void response.destroy();
     const message = {
       role: 'assistant',
       content: calls.length > 0 ? null : content,

@@ -88,7 +88,7 @@ export const rows: readonly Row[] = [
   status(400, 'none', invalidRequest, false),
   refusalOf('a content-policy refusal', { code: 'content_policy_violation' }),
   refusalOf('a content filter', { code: 'content_filter', type: 'invalid_request_error' }),
-  unreadable('a 502 page', says(502, 'text/html', `<h1>${rawText}</h1>`)),
+  { ...status(502, 'route', providerError), name: 'a 502 page', does: says(502, 'text/html', `<h1>${rawText}</h1>`) },
   unreadable('an HTML page', says(200, 'text/html', `<html><body>${rawText}</body></html>`)),
   unreadable('plain words', says(200, 'text/plain', `${rawText}\n`)),
   unreadable('broken JSON', says(200, 'application/json', `{"choices": [{"${rawText}`)),

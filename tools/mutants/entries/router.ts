@@ -4,7 +4,7 @@ import { type Mutant, mutantsAt, mutantsOfRows } from '../mutant.ts';
 const source = (file: string): string => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 
 const failover = 'packages/router/src/health/failover.ts';
-const failoverRow = /^ {2}(\w+): row\((true|false), '(route|provider|none)', '(\w+)'/gm;
+const failoverRow = /^ {2}(\w+): row\((true|false), '(route|provider|none)', '(\w+)', '(\w+)'/gm;
 const failoverPlace = { file: failover, tests: ['packages/router/src/health/failover.test.ts'] } as const;
 const flip = (value: string | undefined): string => (value === 'true' ? 'false' : 'true');
 const otherPenalty = { route: 'provider', provider: 'none', none: 'route' } as const;
@@ -78,6 +78,17 @@ export const routerMutants: readonly Mutant[] = [
       change: ([row = '', name = '', , , error]) => [
         name,
         row.replace(`'${error}'`, error === 'provider_error' ? "'invalid_request'" : "'provider_error'"),
+      ],
+    },
+  ),
+  ...mutantsOfRows(
+    { ...failoverPlace, folder: 'failover-retry' },
+    {
+      text: source(failover),
+      pattern: failoverRow,
+      change: ([row = '', name = '', , , , retry]) => [
+        name,
+        row.replace(`'${retry}'`, retry === 'helps' ? "'in_vain'" : "'helps'"),
       ],
     },
   ),

@@ -99,7 +99,7 @@ export abstract class Attempt implements UpstreamHandler {
       this.onSuccess(headers);
       return;
     }
-    this.#failing = { status, retryAfterS: readRetryAfter(headers.retryAfter), body: [], bytes: 0 };
+    this.#failing = { status, retryAfterS: readRetryAfter(headers), body: [], bytes: 0 };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#timeOut(), Math.min(maxFailureMs, this.#limits.firstByteMs ?? maxFailureMs));
   }
@@ -204,9 +204,17 @@ export abstract class Attempt implements UpstreamHandler {
   }
 }
 
-/** Reads `retry-after` as seconds. A date is compared with the wall clock, as HTTP defines it. */
-function readRetryAfter(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+/**
+ * Reads how many seconds to wait: from `retry-after-ms`, which SDKs for OpenAI prefer, or from `retry-after`. A date is compared with the
+ * wall clock, as HTTP defines it.
+ */
+function readRetryAfter({
+  retryAfter,
+  retryAfterMs,
+}: Pick<UpstreamHeaders, 'retryAfter' | 'retryAfterMs'>): number | undefined {
+  if (retryAfterMs !== undefined && /^\d{1,9}(\.\d+)?$/.test(retryAfterMs) && Number(retryAfterMs) > 0)
+    return Math.ceil(Number(retryAfterMs)) / 1000;
+  if (retryAfter === undefined) return undefined;
+  const seconds = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : undefined;
 }

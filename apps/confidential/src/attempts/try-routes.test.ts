@@ -42,17 +42,18 @@ describe('tryRoutes during a shutdown', () => {
     deadlines.shutDown();
     const { begun, error } = await run(deadlines, never);
     expect(begun).toEqual([]);
-    expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: false });
+    expect(error).toMatchObject({ type: 'service_unavailable', mustNotRetry: false });
   });
 
   it('calls no further provider, and says whether an earlier one may have worked', async () => {
-    for (const [outcome, ambiguous] of [
-      ['server_error', true],
+    for (const [outcome, mustNotRetry] of [
+      ['network_failure', true],
+      ['server_error', false],
       ['rate_limited', false],
     ] as const) {
       const deadlines = new Deadlines();
       const { begun, error } = await run(deadlines, Promise.resolve({ outcome }), () => deadlines.shutDown());
-      expect([begun, error]).toMatchObject([['m@a'], { type: 'service_unavailable', ambiguous }]);
+      expect([begun, error]).toMatchObject([['m@a'], { type: 'service_unavailable', mustNotRetry }]);
     }
   });
 
@@ -61,19 +62,20 @@ describe('tryRoutes during a shutdown', () => {
     setImmediate(() => deadlines.shutDown());
     const { begun, aborted, error } = await run(deadlines, never);
     expect([begun, aborted]).toEqual([['m@a'], ['m@a']]);
-    expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: true });
+    expect(error).toMatchObject({ type: 'service_unavailable', mustNotRetry: true });
   });
 });
 
 it.each([
   ['rate_limited', 'rate_limited', false],
-  ['server_error', 'provider_error', true],
+  ['server_error', 'provider_error', false],
+  ['network_failure', 'provider_error', true],
 ] as const)(
   'tryRoutes calls no further provider if the time ended when one failed: its %s is the error',
-  async (outcome, type, ambiguous) => {
+  async (outcome, type, mustNotRetry) => {
     const outOfTime = (deadline: Deadline) => deadline.expire('out_of_time');
     const { begun, error } = await run(new Deadlines(), Promise.resolve({ outcome }), outOfTime);
-    expect([begun, error]).toMatchObject([['m@a'], { type, ambiguous }]);
+    expect([begun, error]).toMatchObject([['m@a'], { type, mustNotRetry }]);
   },
 );
 
@@ -114,7 +116,7 @@ describe('tryRoutes, if the request ends during its first attempt', () => {
       const abandoned = worked ? { route: routes[0], tookMs: 0 } : undefined;
       expect(await endDuring(hasBegun, 'client_left')).toEqual({ end: 'client_left', abandoned });
       for (const end of ['shut_down', 'out_of_time'] as const) {
-        expect(await endDuring(hasBegun, end)).toMatchObject({ end: 'refused', error: { ambiguous: worked } });
+        expect(await endDuring(hasBegun, end)).toMatchObject({ end: 'refused', error: { mustNotRetry: worked } });
       }
     },
   );

@@ -74,15 +74,6 @@ export type Tried<Success> =
       readonly spent?: Served;
     };
 
-/** Failures that leave open whether the provider has worked, and charged us, or not. */
-const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
-  'timeout',
-  'network_failure',
-  'malformed_answer',
-  'server_error',
-]);
-const defaultRetryAfterS = 30;
-
 /**
  * Tries the routes of a plan in order until one has output. It tries each at most once, and skips routes of a provider
  * that has failed as a whole. It stops when the client has left or the request's time is over.
@@ -94,7 +85,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     return provider === undefined ? [] : [{ route, provider }];
   });
   let attempts = 0;
-  let isAmbiguous = false;
+  const retries = new Set<FailoverRow['retry']>();
   const { commit } = options;
   const beganAt = monotonicNow();
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
@@ -102,7 +93,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     if (client.hasLeft) return { end: 'client_left', abandoned: undefined };
     // The request came, or its last attempt failed, during the shutdown.
     if (deadline.expired === 'shut_down')
-      return { end: 'refused', error: wentAway(isAmbiguous), usageError: 'timeout' };
+      return { end: 'refused', error: wentAway(retries.has('may_pay_twice')), usageError: 'timeout' };
     attempts += 1;
     options.onAttempt(attempts);
     const startedAt = now();
@@ -128,7 +119,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
       return { end: 'client_left', abandoned: mayHaveWorked ? { route, tookMs } : undefined };
     }
     if (result === 'shut_down') {
-      return { end: 'refused', error: wentAway(isAmbiguous || mayHaveWorked), usageError: 'timeout' };
+      return { end: 'refused', error: wentAway(retries.has('may_pay_twice') || mayHaveWorked), usageError: 'timeout' };
     }
     if (result === 'out_of_time') {
       // If earlier attempts used up the time, silence says nothing about this provider.
@@ -137,14 +128,17 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
       const place = { attempt: attempts, remaining: 0, encrypted };
       return {
         end: 'refused',
-        error: refusal({ outcome: 'timeout' }, place, { isAmbiguous: isAmbiguous || mayHaveWorked, route }),
+        error: refusal({ outcome: 'timeout' }, place, {
+          mustNotRetry: mayHaveWorked || forbidsRetry(retries),
+          route,
+        }),
         usageError: 'timeout',
       };
     }
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
-    isAmbiguous ||= ambiguous.has(result.outcome);
-    const { penalizes, usageError } = failoverTable[result.outcome];
+    const { penalizes, usageError, retry } = failoverTable[result.outcome];
+    retries.add(retry);
     if (penalizes === 'provider') withoutProvider(left, route.providerId);
     // If the time ended with this attempt, no other can have output. A shutdown has an error of its own.
     const remaining = deadline.expired === 'out_of_time' ? 0 : left.length;
@@ -155,11 +149,19 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
       return { end: 'refused', error, usageError: 'request', spent };
     }
     if (nextStep(result.outcome, place).step === 'answer') {
-      return { end: 'refused', error: refusal(result, place, { isAmbiguous, route }), usageError };
+      return {
+        end: 'refused',
+        error: refusal(result, place, { mustNotRetry: forbidsRetry(retries), route }),
+        usageError,
+      };
     }
   }
   return { end: 'refused', error: new ServiceError('service_unavailable'), usageError: 'provider' };
 }
+
+/** Whether a retry of the whole request could pay twice, or must fail again at every provider. */
+const forbidsRetry = (retries: ReadonlySet<FailoverRow['retry']>): boolean =>
+  retries.has('may_pay_twice') || (retries.size > 0 && !retries.has('helps'));
 
 /** Removes a provider's other routes: one that rejects our key or account does so for every model. */
 function withoutProvider(left: { readonly route: Route }[], providerId: string): void {
@@ -193,11 +195,11 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
 function refusal(
   { outcome, retryAfterS, message, param }: AttemptFailure,
   place: AttemptPlace,
-  { isAmbiguous, route }: { readonly isAmbiguous: boolean; readonly route: Route },
+  { mustNotRetry, route }: { readonly mustNotRetry: boolean; readonly route: Route },
 ): ServiceError {
   const step = nextStep(outcome, place);
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
-  const details = { ambiguous: isAmbiguous };
+  const details = { mustNotRetry };
   switch (type) {
     case 'invalid_request':
       return new ServiceError(type, { ...details, message: message ?? ownWords[outcome], param });
@@ -219,8 +221,8 @@ function refusal(
     case 'rate_limited':
       return new ServiceError(type, {
         ...details,
-        message: `The provider \`${route.publicProviderId}\` is at its own rate limit. Wait as long as \`retry-after\` says.`,
-        retryAfterS: retryAfterS ?? defaultRetryAfterS,
+        message: `The provider \`${route.publicProviderId}\` is at its own rate limit. ${retryAfterS === undefined ? 'It does not say how long to wait.' : 'Wait as long as `retry-after` says.'}`,
+        retryAfterS,
       });
     default:
       return new ServiceError(type, details);
@@ -228,17 +230,17 @@ function refusal(
 }
 
 /** Returns the error for a request that was running when the process had to stop. */
-const wentAway = (isAmbiguous: boolean): ServiceError =>
+const wentAway = (mayPayTwice: boolean): ServiceError =>
   new ServiceError('service_unavailable', {
     message: 'The service is being restarted and this request took longer than it could wait. It was not charged.',
-    ambiguous: isAmbiguous,
+    mustNotRetry: mayPayTwice,
   });
 
-/** Agents recognize a context overflow by these words, and shorten the conversation. */
+/** Clients recognize a context overflow by its first words, and shorten the conversation. */
 const contextMessage = ({ contextLength }: Route): string =>
   contextLength === undefined
-    ? 'The prompt is too long: the prompt and the requested output exceed the context window of this model.'
-    : `The prompt and the requested output do not fit. This model's maximum context length is ${contextLength} tokens.`;
+    ? "This model's maximum context length is exceeded by the prompt and the requested output."
+    : `This model's maximum context length is ${contextLength} tokens. The prompt and the requested output do not fit.`;
 
 const ownWords: Partial<Record<AttemptOutcome, string>> = {
   invalid_request: 'The provider refused the request as invalid. Check its parameters against the model.',

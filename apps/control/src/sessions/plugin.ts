@@ -6,7 +6,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { atOnce } from './at-once.ts';
 import { type Auth, authBasePath } from './auth.ts';
-import { authContract, readAuthBody } from './auth-requests.ts';
+import { authContracts, readAuthBody } from './auth-requests.ts';
 import { notingFailures } from './noted-failures.ts';
 import { assertSameOrigin, foreignOrigin, isScripted } from './same-origin.ts';
 
@@ -53,11 +53,9 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
   const { auth, origin, allowedOrigins, toEnvelope, onFailed, onUnauthenticated, admit } = options;
 
   const inTurn = atOnce(hashesAtOnce);
-  app.route({
-    method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    url: `${authBasePath}/*`,
-    bodyLimit: maxAuthBytes,
-    handler: async (request, reply) => {
+  const serve =
+    (contract: Contract) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const startedAt = performance.now();
       const sendError = (status: number): FastifyReply => {
         const answer = toEnvelope(status, undefined, undefined, request.id);
@@ -67,8 +65,6 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
       // better-auth's router treats some other spellings of a path as the same. Limits go by one spelling, so refuse
       // the others.
       if (!plainPath.test(path)) return sendError(404);
-      const contract = authContract(request.method, `${authBasePath}${path}`);
-      if (contract === undefined) return sendError(404);
       if (!assertSameOrigin(request, allowedOrigins).ok) throw foreignOrigin();
       assertStorable(request.query, 'The query');
       // Parse the body once, so that better-auth reads the same fields that limits are counted by.
@@ -97,8 +93,9 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
       if (response.status >= 500 || (response.status >= 400 && failure !== undefined)) await onFailed?.(failure);
       if (response.status === 401) await onUnauthenticated?.(request, path);
       return sendWebResponse(response, { request, reply, toEnvelope });
-    },
-  });
+    };
+  for (const { method, path, contract } of authContracts)
+    app.route({ method, url: path, bodyLimit: maxAuthBytes, handler: serve(contract) });
 };
 
 /**

@@ -66,11 +66,9 @@ describe('signing up, in and out', () => {
       payload: '{"email":',
     });
     expect([malformed.statusCode, malformed.json().error.type]).toEqual([400, 'invalid_request']);
-    const unknown = ['nothing-here', 'error?error=x', ''].map((path) => get(`/v1/auth/${path}`));
-    for (const missing of await Promise.all([...unknown, post('/sign-in/social', { provider: 'openid' })])) {
-      expect([missing.statusCode, missing.json().error.type]).toEqual([404, 'not_found']);
-      expect(missing.headers['content-type']).toMatch(/^application\/json/);
-    }
+    const missing = await post('/sign-in/social', { provider: 'openid' });
+    expect([missing.statusCode, missing.json().error.type]).toEqual([404, 'not_found']);
+    expect(missing.headers['content-type']).toMatch(/^application\/json/);
   });
 
   it('takes bodies of 64 KiB at most', async () => {

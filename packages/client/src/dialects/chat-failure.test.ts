@@ -64,7 +64,7 @@ describe('a failure', () => {
 
 describe('an overflow', () => {
   const counted =
-    'The request has about 150000 prompt tokens plus 16000 of output; the maximum context length is 100000 tokens at eligible providers of acme/small.';
+    "This model's maximum context length is 100000 tokens at eligible providers of acme/small. The request has about 150000 prompt tokens plus 16000 of output.";
 
   it('tells how long the prompt is and how long it may be beside the output', () => {
     expect(refused('context_too_large', { message: counted }).overflow).toEqual({

@@ -14,7 +14,13 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(shown.choices).toEqual([
       {
         index: 0,
-        message: { role: 'assistant', content: 'You said: Grüße, 世界 👋', refusal: null, reasoning: 'Thinking.' },
+        message: {
+          role: 'assistant',
+          content: 'You said: Grüße, 世界 👋',
+          refusal: null,
+          reasoning: 'Thinking.',
+          reasoning_content: 'Thinking.',
+        },
         logprobs: null,
         finish_reason: 'stop',
       },

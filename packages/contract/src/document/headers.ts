@@ -26,6 +26,10 @@ export const headersOfErrors: Readonly<Record<string, Header>> = {
     description: 'Whole seconds to wait before a retry.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'retry-after-ms': {
+    description: 'The same wait in milliseconds, if it is not in whole seconds. SDKs for OpenAI prefer it.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'x-should-retry': text(
     '`false`: do not retry, because it cannot help or could be charged twice. SDKs for OpenAI obey it.',
     {

@@ -113,6 +113,8 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'Error.request_id': 'The id of this request. Name it when you report a problem.',
   'Usage.cost': usd,
   'ChatCompletion.model': 'The canonical id of the model that served.',
+  'ChatCompletion.choices.message.reasoning':
+    'What the model thought, if its provider shows it. `reasoning_content` has the same text.',
   'Ticket.privacy_class': 'The weakest class that the policy allows.',
   Pricing: 'USD per million tokens, per image, per million input characters.',
   'Model.auto_provider': 'The provider that Auto would choose now.',

@@ -2,7 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import type { ChatChunk, FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerIdentity } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
-import { detailsField, shownDetails } from '../translate/reasoning-details.ts';
+import { detailsField, reasoningFields, shownDetails } from '../translate/reasoning-details.ts';
 import { embeddedFailure } from './classify-failure.ts';
 import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
 
@@ -83,7 +83,7 @@ export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, strip
         delta: {
           ...(chunk.role ? { role: 'assistant' as const } : {}),
           ...(chunk.content === undefined ? {} : { content: chunk.content }),
-          ...(chunk.reasoning === undefined || stripReasoning ? {} : { reasoning: chunk.reasoning }),
+          ...reasoningFields(stripReasoning ? undefined : chunk.reasoning),
           ...detailsField(shownDetails(chunk.details, stripReasoning)),
           ...(chunk.refusal === undefined ? {} : { refusal: chunk.refusal }),
           ...(chunk.toolCalls.length === 0 ? {} : { tool_calls: [...chunk.toolCalls] }),

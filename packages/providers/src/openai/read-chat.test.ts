@@ -87,7 +87,11 @@ describe('a whole answer', () => {
     ],
   ])('has its reasoning as one text, from %s, unless the trace is hidden', (_, message) => {
     const said = { role: 'assistant', content: 'x', refusal: null };
-    expect(messageOf(completion(message))).toEqual({ ...said, reasoning: 'let me see' });
+    expect(messageOf(completion(message))).toEqual({
+      ...said,
+      reasoning: 'let me see',
+      reasoning_content: 'let me see',
+    });
     expect(messageOf(completion(message), true)).toEqual(said);
   });
 

@@ -1,7 +1,7 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject, objectIn } from '../json.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
-import { detailsField, shownDetails } from '../translate/reasoning-details.ts';
+import { detailsField, reasoningFields, shownDetails } from '../translate/reasoning-details.ts';
 import { plausibleUsage } from '../translate/reported-usage.ts';
 import { finalReason } from '../translate/stop-reason.ts';
 import { chatAnswer } from '../translate/whole-answer.ts';
@@ -40,7 +40,7 @@ function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions
       {
         content: content === undefined ? null : stripReasoning ? withoutThinking(content) : content,
         refusal,
-        ...(reasoning === undefined || stripReasoning ? {} : { reasoning }),
+        ...reasoningFields(stripReasoning ? undefined : reasoning),
         ...detailsField(shownDetails(details, stripReasoning)),
         ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
       },

@@ -221,6 +221,7 @@ describe('Anthropic’s deltas', () => {
     expect(deltas.map((each) => each?.content ?? each?.reasoning)).toEqual([...words, ...words]);
     expect(deltas[50]).toEqual({
       reasoning: words[50],
+      reasoning_content: words[50],
       reasoning_details: [{ type: 'reasoning.text', text: words[50], format: 'anthropic-claude-v1', index: 0 }],
     });
     expect(reader.producedBytes).toBe(2 * Buffer.byteLength(words.join('')));

@@ -31,10 +31,8 @@ export interface EventTemplate {
   readonly framedHead: string;
   readonly framedTail: string;
   readonly framedAfterPadding: string | undefined;
-  /** The frame that clients get, without the text. `outMiddle` is set if the frame holds the text twice. */
-  readonly outHead: string;
-  readonly outMiddle: string | undefined;
-  readonly outTail: string;
+  /** The pieces of the frame that clients get, between which the text stands. One empty piece: the frame is hidden. */
+  readonly out: readonly string[];
 }
 
 const probe = 'SottoProbe7f3a9c';
@@ -59,8 +57,6 @@ export function learnTemplate(event: string, { fields, before, frameFor }: TextE
     );
     const frame = probed === undefined ? undefined : frameFor(probed, probe);
     if (frame === undefined) continue;
-    const [outHead = '', second = '', third, ...more] = frame.split(probe);
-    if (more.length > 0) continue;
     return {
       head,
       tail,
@@ -68,19 +64,15 @@ export function learnTemplate(event: string, { fields, before, frameFor }: TextE
       framedHead: `${before}data: ${head}`,
       framedTail: afterPadding === undefined ? `${tail}\n\n` : tail,
       framedAfterPadding: afterPadding === undefined ? undefined : `${afterPadding}\n\n`,
-      outHead,
-      outMiddle: third === undefined ? undefined : second,
-      outTail: third ?? second,
+      out: frame.split(probe),
     };
   }
   return undefined;
 }
 
 /** Returns the frame for a text that is still escaped as JSON. */
-function frameOf({ outHead, outMiddle, outTail }: EventTemplate, text: string): string {
-  if (outHead === '') return '';
-  return outMiddle === undefined ? outHead + text + outTail : outHead + text + outMiddle + text + outTail;
-}
+const frameOf = ({ out }: EventTemplate, text: string): string =>
+  out.length === 2 ? `${out[0]}${text}${out[1]}` : out.join(text);
 
 /**
  * Splits the bytes after a text into those up to the padding and those after it. The second is undefined without

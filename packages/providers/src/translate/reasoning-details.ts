@@ -27,6 +27,12 @@ export function mergeDetails(pieces: readonly ReasoningDetail[]): ReasoningDetai
   return merged;
 }
 
+/** Returns the fields that show reasoning: some clients read it under one name, and some under the other. */
+export const reasoningFields = (
+  text: string | undefined,
+): { readonly reasoning?: string; readonly reasoning_content?: string } =>
+  text === undefined ? {} : { reasoning: text, reasoning_content: text };
+
 /** Reads the `reasoning_details` of a provider of OpenRouter's shape. Pieces in another form are dropped. */
 export const readDetails = (value: unknown): readonly ReasoningDetail[] =>
   (asArray(value) ?? []).flatMap((entry) => {

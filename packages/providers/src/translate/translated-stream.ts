@@ -6,7 +6,7 @@ import type { ToolCallPiece } from '../openai/content.ts';
 import { type CopiedRun, latin1 } from './copied-events.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 import { mergeUsage } from './merge-usage.ts';
-import { shownDetails } from './reasoning-details.ts';
+import { reasoningFields, shownDetails } from './reasoning-details.ts';
 import { plausibleUsage, type UsageReader } from './reported-usage.ts';
 import { finalReason } from './stop-reason.ts';
 
@@ -221,7 +221,7 @@ export abstract class TranslatedStream extends AnswerStream {
     const delta = {
       role: this.#begun ? undefined : 'assistant',
       content: content || undefined,
-      reasoning: shown,
+      ...reasoningFields(shown),
       reasoning_details: details.length === 0 ? undefined : details,
       tool_calls: toolCalls.length === 0 ? undefined : toolCalls,
     };

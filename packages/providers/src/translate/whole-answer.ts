@@ -1,7 +1,7 @@
 import type { ChatCompletion, FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerIdentity, AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
-import { detailsField, shownDetails } from './reasoning-details.ts';
+import { detailsField, reasoningFields, shownDetails } from './reasoning-details.ts';
 import { plausibleUsage } from './reported-usage.ts';
 import { finalReason } from './stop-reason.ts';
 import { argumentsText } from './tool-arguments.ts';
@@ -34,7 +34,7 @@ export function writeWholeAnswer(
       {
         content: content === '' && calls.length > 0 ? null : content,
         refusal: null,
-        ...(reasoning === '' || stripReasoning ? {} : { reasoning }),
+        ...reasoningFields(reasoning === '' || stripReasoning ? undefined : reasoning),
         ...detailsField(details),
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
       },

@@ -18,6 +18,8 @@ export interface UpstreamAddress {
 export interface UpstreamHeaders {
   readonly contentType: string;
   readonly retryAfter: string | undefined;
+  /** The same in milliseconds, which some providers also send. */
+  readonly retryAfterMs?: string | undefined;
   /** Whether the answer states its length or framing. Without it, a broken connection looks like the end. */
   readonly isDelimited: boolean;
   /** For a relayed request: the requested headers that were present, as name, value, name, value. */
@@ -56,7 +58,7 @@ const aborted = new Error('aborted');
 
 /**
  * Opens a provider. It never follows redirects, refuses compression, and forwards no header of the client. Of the
- * provider's headers it reads only `content-type`, `retry-after` and those that frame the body. A relayed request names
+ * provider's headers it reads only `content-type`, `retry-after`, `retry-after-ms` and those that frame the body. A relayed request names
  * further headers in both directions. The caller sets all time limits except the one for connecting.
  */
 export function openUpstream(
@@ -145,6 +147,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     this.#handler.onResponse(status, {
       contentType: single(headers['content-type']) ?? '',
       retryAfter: single(headers['retry-after']),
+      retryAfterMs: single(headers['retry-after-ms']),
       isDelimited: headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined,
       ...(this.#relayedNames === undefined ? {} : { relayed: pick(headers, this.#relayedNames) }),
     });

@@ -3,21 +3,29 @@ import { describe, expect, it } from 'vitest';
 import { type AttemptOutcome, attemptErrorOf, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
 
 /** The failover rules (docs/concepts/routing.md) and the answer of a request that tried one provider, side by side. */
-const rows: [said: string, outcome: AttemptOutcome, next: boolean, penalty: string, status: number, type: string][] = [
-  ['429', 'rate_limited', true, 'route', 429, 'rate_limited'],
-  ['5xx', 'server_error', true, 'route', 502, 'provider_error'],
-  ['timeout', 'timeout', true, 'route', 504, 'provider_timeout'],
-  ['network failure', 'network_failure', true, 'route', 502, 'provider_error'],
-  ['malformed or incomplete response', 'malformed_answer', true, 'route', 502, 'provider_error'],
-  ['404', 'model_unavailable', true, 'route', 502, 'provider_error'],
-  ['401', 'authentication_failed', true, 'provider', 502, 'provider_error'],
-  ['402', 'quota_exhausted', true, 'provider', 502, 'provider_error'],
-  ['400', 'invalid_request', false, 'none', 400, 'invalid_request'],
-  ['413 and 422', 'unprocessable', true, 'none', 400, 'invalid_request'],
-  ['403 and 409', 'other_client_error', true, 'none', 502, 'provider_error'],
-  ['content-policy refusal', 'content_refused', false, 'none', 400, 'invalid_request'],
-  ['400: too long for the context', 'context_exceeded', false, 'none', 400, 'context_too_large'],
-  ['an enclave that could not be verified', 'attestation_failed', true, 'route', 502, 'provider_error'],
+const rows: [
+  said: string,
+  outcome: AttemptOutcome,
+  next: boolean,
+  penalty: string,
+  status: number,
+  type: string,
+  retry: string,
+][] = [
+  ['429', 'rate_limited', true, 'route', 429, 'rate_limited', 'helps'],
+  ['5xx', 'server_error', true, 'route', 502, 'provider_error', 'helps'],
+  ['timeout', 'timeout', true, 'route', 504, 'provider_timeout', 'may_pay_twice'],
+  ['network failure', 'network_failure', true, 'route', 502, 'provider_error', 'may_pay_twice'],
+  ['malformed or incomplete response', 'malformed_answer', true, 'route', 502, 'provider_error', 'may_pay_twice'],
+  ['404', 'model_unavailable', true, 'route', 502, 'provider_error', 'in_vain'],
+  ['401', 'authentication_failed', true, 'provider', 502, 'provider_error', 'in_vain'],
+  ['402', 'quota_exhausted', true, 'provider', 502, 'provider_error', 'in_vain'],
+  ['400', 'invalid_request', false, 'none', 400, 'invalid_request', 'in_vain'],
+  ['413 and 422', 'unprocessable', true, 'none', 400, 'invalid_request', 'in_vain'],
+  ['403 and 409', 'other_client_error', true, 'none', 502, 'provider_error', 'in_vain'],
+  ['content-policy refusal', 'content_refused', false, 'none', 400, 'invalid_request', 'in_vain'],
+  ['400: too long for the context', 'context_exceeded', false, 'none', 400, 'context_too_large', 'in_vain'],
+  ['an enclave that could not be verified', 'attestation_failed', true, 'route', 502, 'provider_error', 'helps'],
 ];
 
 describe('failoverTable', () => {
@@ -26,8 +34,8 @@ describe('failoverTable', () => {
   });
 
   it.each(rows)('after %s (%s) the next provider is tried: %s; penalty: %s', (...row) => {
-    const [, outcome, next, penalty] = row;
-    expect(failoverTable[outcome]).toMatchObject({ triesNext: next, penalizes: penalty });
+    const [, outcome, next, penalty, , , retry] = row;
+    expect(failoverTable[outcome]).toMatchObject({ triesNext: next, penalizes: penalty, retry });
   });
 });
 

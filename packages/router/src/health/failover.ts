@@ -24,35 +24,44 @@ export interface FailoverRow {
   readonly aloneAs: ErrorType;
   /** The class that the request's row of usage gets if this was its last attempt. */
   readonly usageError: Exclude<UsageError, 'cancelled'>;
+  /**
+   * What a retry of the same request does: it may help; it fails again until the request, or what the operator has set, changes; or it
+   * may pay twice, because the provider may have worked.
+   */
+  readonly retry: 'helps' | 'in_vain' | 'may_pay_twice';
 }
 
 const row = (
   triesNext: boolean,
   penalizes: FailoverRow['penalizes'],
   aloneAs: ErrorType,
+  retry: FailoverRow['retry'],
   usageError: FailoverRow['usageError'] = 'provider',
-): FailoverRow => ({ triesNext, penalizes, aloneAs, usageError });
+): FailoverRow => ({ triesNext, penalizes, aloneAs, retry, usageError });
 
-/** The effect of each outcome: whether the next provider is tried, the penalty, and the error if no other was tried. */
+/**
+ * The effect of each outcome: whether the next provider is tried, the penalty, the error if no other was tried, and whether the
+ * client may retry.
+ */
 export const failoverTable = {
-  rate_limited: row(true, 'route', 'rate_limited', 'rate_limit'),
-  server_error: row(true, 'route', 'provider_error'),
-  timeout: row(true, 'route', 'provider_timeout', 'timeout'),
-  network_failure: row(true, 'route', 'provider_error'),
-  malformed_answer: row(true, 'route', 'provider_error'),
-  model_unavailable: row(true, 'route', 'provider_error'),
-  authentication_failed: row(true, 'provider', 'provider_error'),
-  quota_exhausted: row(true, 'provider', 'provider_error'),
-  invalid_request: row(false, 'none', 'invalid_request', 'request'),
+  rate_limited: row(true, 'route', 'rate_limited', 'helps', 'rate_limit'),
+  server_error: row(true, 'route', 'provider_error', 'helps'),
+  timeout: row(true, 'route', 'provider_timeout', 'may_pay_twice', 'timeout'),
+  network_failure: row(true, 'route', 'provider_error', 'may_pay_twice'),
+  malformed_answer: row(true, 'route', 'provider_error', 'may_pay_twice'),
+  model_unavailable: row(true, 'route', 'provider_error', 'in_vain'),
+  authentication_failed: row(true, 'provider', 'provider_error', 'in_vain'),
+  quota_exhausted: row(true, 'provider', 'provider_error', 'in_vain'),
+  invalid_request: row(false, 'none', 'invalid_request', 'in_vain', 'request'),
   /** 413 and 422: the request is at fault, but another provider may accept it. */
-  unprocessable: row(true, 'none', 'invalid_request', 'request'),
+  unprocessable: row(true, 'none', 'invalid_request', 'in_vain', 'request'),
   /** 403, 409 and every other 4xx. */
-  other_client_error: row(true, 'none', 'provider_error'),
-  content_refused: row(false, 'none', 'invalid_request', 'request'),
+  other_client_error: row(true, 'none', 'provider_error', 'in_vain'),
+  content_refused: row(false, 'none', 'invalid_request', 'in_vain', 'request'),
   /** A 400 that reports a context overflow. Other providers of the model do not have a larger context. */
-  context_exceeded: row(false, 'none', 'context_too_large', 'request'),
+  context_exceeded: row(false, 'none', 'context_too_large', 'in_vain', 'request'),
   /** The broker could not verify the enclave, so it sent nothing there. */
-  attestation_failed: row(true, 'route', 'provider_error'),
+  attestation_failed: row(true, 'route', 'provider_error', 'helps'),
 } as const satisfies Record<AttemptOutcome, FailoverRow>;
 
 /**

@@ -148,7 +148,8 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
 
 /** Models that need reasoning get it in one of its two forms. Both count, to be safe. */
 function measureReasoning({ reasoning, reasoning_content, reasoning_details }: AssistantMessage): number {
-  let bytes = Buffer.byteLength(reasoning ?? '') + Buffer.byteLength(reasoning_content ?? '');
+  // Both names hold the same text, and one of them is sent.
+  let bytes = Buffer.byteLength(reasoning ?? reasoning_content ?? '');
   for (const detail of reasoning_details ?? []) {
     if (detail.type === 'reasoning.text') bytes += Buffer.byteLength((detail.text ?? '') + (detail.signature ?? ''));
     else bytes += Buffer.byteLength(detail.type === 'reasoning.encrypted' ? detail.data : detail.summary);

@@ -353,7 +353,7 @@ describe('routesThatHold', () => {
     expect(refusalOf(holding(5000, 'tee'))).toMatchObject({
       type: 'context_too_large',
       message: expect.stringMatching(
-        /about 5000 prompt tokens plus 1 of output; the maximum context length is \d+ tokens at eligible .* tier `tee`/,
+        /^This model's maximum context length is \d+ tokens at eligible .* tier `tee`\. .*about 5000 prompt tokens plus 1 of output/,
       ),
     });
   });
@@ -366,7 +366,7 @@ describe('routesThatHold', () => {
     const asked = needing({ promptTokens: 2000, maxOutputTokens: 3000 });
     expect(refusalOf(routesThatHold(model, modelFacts(model), asked, undefined))).toMatchObject({
       type: 'context_too_large',
-      message: expect.stringContaining('the maximum context length is 1000 tokens'),
+      message: expect.stringContaining("This model's maximum context length is 1000 tokens"),
     });
   });
 

@@ -211,8 +211,8 @@ export function routesThatHold<Facts extends RouteFacts>(
     const most = `eligible providers of ${model.id}${tier} allow at most ${largestOutput}`;
     return refuse('context_too_large', `\`max_tokens\` is ${needs.maxOutputTokens}; ${most}.`, 'max_tokens');
   }
-  // Agents recognise a context overflow by these words, and then shorten the conversation to this length. So the window
-  // of a route that does not allow the output must not count.
+  // Clients recognise a context overflow by "This model's maximum context length is N tokens", and shorten the conversation to this
+  // length. So the window of a route that does not allow the output must not count.
   const windows = considered
     .filter(({ maxOutputTokens = Number.POSITIVE_INFINITY }) => (needs.maxOutputTokens ?? 1) <= maxOutputTokens)
     .map((route) => route.contextLength ?? Number.POSITIVE_INFINITY);
@@ -220,7 +220,7 @@ export function routesThatHold<Facts extends RouteFacts>(
   const asked = `about ${needs.promptTokens} prompt tokens plus ${needs.maxOutputTokens ?? 1} of output`;
   return refuse(
     'context_too_large',
-    `The request has ${asked}; the maximum context length is ${largest} tokens at eligible providers of ${model.id}${tier}.`,
+    `This model's maximum context length is ${largest} tokens at eligible providers of ${model.id}${tier}. The request has ${asked}.`,
   );
 }
 

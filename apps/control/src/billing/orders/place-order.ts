@@ -92,7 +92,7 @@ export async function openNew(deps: PlaceDependencies, order: OrderRecord): Prom
   const rail = deps.rails[order.rail];
   if (rail === undefined) return order;
   const { order: opened, isRefused } = await openOrder(deps, { rail, order, source: 'order' });
-  if (isRefused) throw new ServiceError('rail_error', { ambiguous: true });
+  if (isRefused) throw new ServiceError('rail_error', { mustNotRetry: true });
   return opened;
 }
 

@@ -2,7 +2,7 @@ import { parseJson, sseDone, sseFrame } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromUtf8 } from '../bytes.ts';
 import type { ReplyOpener } from '../family.ts';
-import { type OpenCompletion, openCompletion, type ReplyReading } from './completion.ts';
+import { type OpenCompletion, openCompletion, protectedFields, type ReplyReading } from './completion.ts';
 import type { PayloadSource } from './sse-payloads.ts';
 
 export interface ChatReplyParts {
@@ -101,7 +101,7 @@ function joinChunks(chunks: readonly OpenCompletion[]): OpenCompletion {
     usage = chunk.usage ?? usage;
     for (const choice of chunk.choices) {
       finishReason = choice.finish_reason ?? finishReason;
-      for (const name of ['content', 'reasoning', 'refusal']) {
+      for (const name of protectedFields) {
         const piece = choice.delta?.[name];
         if (typeof piece === 'string') texts[name] = (texts[name] ?? '') + piece;
       }

@@ -52,7 +52,7 @@ export interface OpenCompletion {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const protectedFields = ['content', 'reasoning', 'reasoning_content', 'refusal'] as const;
+export const protectedFields = ['content', 'reasoning', 'reasoning_content', 'refusal'] as const;
 const finishReasons: readonly unknown[] = ['stop', 'length', 'content_filter'];
 
 /**
@@ -111,24 +111,18 @@ async function openMessage(
       if (!reading.isAuthentic) throw notEncrypted();
     }
   }
-  const opened: Partial<Record<FieldPlace['field'], string | null>> = {};
+  const opened: Partial<Record<FieldPlace['field'], string>> = {};
   for (const field of protectedFields) {
     const value = message[field];
     if (value === undefined || value === null) continue;
     if (typeof value !== 'string') throw notEncrypted();
     opened[field] = value === '' ? '' : await reading.openField(value, { ...place, field });
   }
-  const { reasoning_content: older, reasoning = older, content, refusal } = opened;
-  const thought = reasoning === undefined ? {} : { reasoning };
-  if (place.holder === 'message') {
-    return { role: 'assistant', content: content ?? null, refusal: refusal ?? null, ...thought };
-  }
-  return {
-    ...(message.role === 'assistant' ? { role: 'assistant' } : {}),
-    ...(content === undefined ? {} : { content }),
-    ...thought,
-    ...(refusal === undefined ? {} : { refusal }),
-  };
+  // Readers know reasoning under one name or the other.
+  const thought = opened.reasoning ?? opened.reasoning_content;
+  if (thought !== undefined) opened.reasoning = opened.reasoning_content = thought;
+  if (place.holder === 'message') return { role: 'assistant', content: null, refusal: null, ...opened };
+  return message.role === 'assistant' ? { role: 'assistant', ...opened } : { ...opened };
 }
 
 /** Token counts of a reply: numbers under known names, as the provider states them. Undefined if there are none. */
