@@ -2,7 +2,7 @@ export { AnswerCache } from './answers/answer-cache.ts';
 export { PublicAnswers } from './answers/public-answer.ts';
 export { mayBeLarge } from './bodies/request-bodies.ts';
 export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
-export { bearerToken } from './credentials.ts';
+export { bearerToken, misplacedKey } from './credentials.ts';
 export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
 export { areJsonTextsWithinBounds, readJsonBody } from './json-body.ts';
 export { type Leave, leaveServer } from './leave-server.ts';

@@ -15,6 +15,12 @@ const refusal = (text: string): ServiceError | undefined => {
 };
 
 describe('readJsonBody', () => {
+  it('accepts a byte order mark before the JSON, and nowhere else', () => {
+    expect(readJsonBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 });
+    expect(refusal('\ufeff\ufeff{"a":1}')?.type).toBe('invalid_request');
+    expect(refusal('{\ufeff"a":1}')?.type).toBe('invalid_request');
+  });
+
   it.each([
     ['empty lists', list('[]', 112_000)],
     ['objects', list('{"a":1}', 40_000)],

@@ -15,13 +15,17 @@ export function readJsonBody(body: unknown): object {
       'The body holds too many JSON values: at most a million numbers, 110,000 texts, lists and objects, or 40,000 names. Send fewer in one request.';
     throw new ServiceError('invalid_request', { message });
   }
-  const parsed = parseJson(body.toString('utf8'));
+  // Some programs write a byte order mark before UTF-8.
+  const text = body.toString('utf8', body.subarray(0, 3).equals(byteOrderMark) ? 3 : 0);
+  const parsed = parseJson(text);
   if (parsed === undefined) throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new ServiceError('invalid_request', { message: 'The body must be a JSON object.' });
   }
   return parsed;
 }
+
+const byteOrderMark = Buffer.from('\ufeff');
 
 /**
  * The maximum weight of a JSON body, in units of 30 ns of parsing. An entry weighs 1, a text, a list or an object 8

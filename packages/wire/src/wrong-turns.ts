@@ -49,11 +49,16 @@ export function wrongTurn(
   here: OriginName,
   { serves, origins = {} }: { readonly serves: (path: string) => boolean; readonly origins?: KnownOrigins },
 ): string | undefined {
+  const plain = path.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
+  if (plain !== path && (serves(plain) || isServedAt('confidential', plain) || isServedAt('control', plain)))
+    return 'This path has a slash too many: the base URL of a client ends in /v1, and no path ends in a slash.';
   if (!path.startsWith('/v1/')) {
     const missing =
       serves(`/v1${path}`) || isServedAt('confidential', `/v1${path}`) || isServedAt('control', `/v1${path}`);
     return missing ? 'All paths begin with /v1: the base URL of a client ends in /v1.' : undefined;
   }
+  if (/^\/v1\/chat\/completions\/(?:chat|embeddings|images|audio|models)\b/.test(path))
+    return 'The base URL of a client ends in /v1, without /chat/completions.';
   if (path.startsWith('/v1/v1/')) return 'This path has /v1 twice: the base URL of the client ends in /v1 already.';
   const other = here === 'control' ? 'confidential' : 'control';
   if (isServedAt(other, path)) {

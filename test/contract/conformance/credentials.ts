@@ -32,6 +32,16 @@ export const credentials: Concept = (suite) => {
       expectError(await infer(path, {}), 401, 'ticket_required');
     });
 
+    it.each(['authorization', 'api-key', 'x-api-key'])('a bare key in `%s` is told where it belongs', async (name) => {
+      const answer = await infer(path, { [name]: suite.account.inferenceKey });
+      expectError(answer, 401, 'ticket_required');
+      expect(answer.error?.message).toContain('authorization: Bearer KEY');
+      expect(answer.text).not.toContain(suite.account.inferenceKey);
+      const balance = await get(`${suite.service.controlUrl}/balance`, { [name]: suite.account.managementKey });
+      expectError(balance, 401, 'unauthenticated');
+      expect(balance.error?.message).toContain('authorization: Bearer KEY');
+    });
+
     it.each(['sotto_inf_nonsense', 'sk-from-elsewhere', 'x', 'A'.repeat(3000)])(
       'a bearer that is not an inference key is 401 invalid_api_key',
       async (key) => {

@@ -110,6 +110,15 @@ export const paths: Concept = (suite) => {
       expect(await messageOf('GET', `${baseUrl}/usage`)).toContain('The control origin serves this path.');
       expect(await messageOf('POST', `${origin}/chat/completions`)).toContain('base URL of a client ends in /v1');
       expect(await messageOf('POST', `${baseUrl}/v1/chat/completions`)).toContain('/v1 twice');
+      for (const slashes of [
+        `${origin}//v1/chat/completions`,
+        `${baseUrl}//chat/completions`,
+        `${baseUrl}/embeddings/`,
+      ])
+        expect(await messageOf('POST', slashes)).toContain('a slash too many');
+      expect(await messageOf('POST', `${baseUrl}/chat/completions/chat/completions`)).toContain(
+        'without /chat/completions',
+      );
       expect(await messageOf('POST', `${baseUrl}/responses`)).toContain('Use POST /v1/chat/completions');
       expect(await messageOf('POST', `${baseUrl}/messages`)).toContain('sotto proxy');
       expect(await messageOf('GET', `${baseUrl}/models`)).toContain('needs an API key');

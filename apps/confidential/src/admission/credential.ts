@@ -1,4 +1,4 @@
-import { type BodyHolder, bearerToken, mayBeLarge } from '@sotto/server';
+import { type BodyHolder, bearerToken, mayBeLarge, misplacedKey } from '@sotto/server';
 import {
   type AdmissionPort,
   apiKeyKind,
@@ -71,11 +71,11 @@ async function readCredential(
   const apiKey = token === '' && hasTicket ? undefined : token;
   if (apiKey !== undefined && ticketOnly !== undefined) {
     throw new ServiceError('ticket_required', {
-      message: `${ticketOnly} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
+      message: `${ticketOnly} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`. \`sotto proxy\` on your machine does this for programs that have a key.`,
     });
   }
   if (apiKey !== undefined) return { kind: 'key', apiKey, ...(await findKey(deps, apiKey)) };
-  if (!hasTicket) throw new ServiceError('ticket_required');
+  if (!hasTicket) throw new ServiceError('ticket_required', { message: misplacedKey(request) });
   const envelope = openTicket(deps.ticketSealingKey, ticket);
   if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
   // Leave a ticket of the other kind as it is, so that it can still be used where it belongs.

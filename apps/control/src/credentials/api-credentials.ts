@@ -1,4 +1,4 @@
-import { bearerToken } from '@sotto/server';
+import { bearerToken, misplacedKey } from '@sotto/server';
 import { apiKeyKind, generationOf, hashSecret, type KeyKind } from '@sotto/state';
 import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
@@ -104,7 +104,8 @@ export async function requireKey(
   const secret = bearerToken(request);
   if (secret === undefined) {
     throw new ServiceError('unauthenticated', {
-      message: `This endpoint needs a key: \`Authorization: Bearer <${kinds.join(' or ')} key>\`.`,
+      message:
+        misplacedKey(request) ?? `This endpoint needs a key: \`Authorization: Bearer <${kinds.join(' or ')} key>\`.`,
     });
   }
   if (apiKeyKind(secret) !== undefined) {

@@ -1,3 +1,4 @@
+import { misplacedKey } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
@@ -43,7 +44,7 @@ export async function requireSession(deps: SessionDependencies, request: Fastify
   if (session === undefined) {
     await refuseKey(deps, request);
     throw new ServiceError('unauthenticated', {
-      message: 'This endpoint needs a session. Sign in at `/v1/auth/sign-in/email`.',
+      message: misplacedKey(request) ?? 'This endpoint needs a session. Sign in at `/v1/auth/sign-in/email`.',
     });
   }
   const { created, isDisabled, ...account } = await ensureAccount(deps.pool, {
