@@ -8,7 +8,8 @@ const mebibyte = 2 ** 20;
 const large = 'x'.repeat(16 * mebibyte);
 
 let app: FastifyInstance;
-let answerLate = (): void => {};
+/** Resolves, once the late answer is asked for, to what gives it. */
+let late = Promise.withResolvers<() => void>();
 const opened: Socket[] = [];
 afterEach(async () => {
   for (const socket of opened.splice(0)) socket.destroy();
@@ -16,6 +17,7 @@ afterEach(async () => {
 });
 
 async function listen(slowReaders: { readonly stillMs: number; readonly restMs: number }): Promise<void> {
+  late = Promise.withResolvers();
   app = createServer({
     ...{ bodyLimit: 1024, maxHeaderBytes: 16_384, trustProxy: false, slowReaders },
     isOpenToPages: () => false,
@@ -27,7 +29,7 @@ async function listen(slowReaders: { readonly stillMs: number; readonly restMs: 
     '/late',
     () =>
       new Promise((resolve) => {
-        answerLate = () => resolve('late');
+        late.resolve(() => resolve('late'));
       }),
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -93,6 +95,7 @@ describe('a client that does not read its response', () => {
     const connection = served();
     const socket = await ask('/late');
     const timedOut = await connection;
+    const answerLate = await late.promise;
     for (let looks = 0; looks < 3; looks += 1) await new Promise((resolve) => void timedOut.once('timeout', resolve));
     expect(timedOut.destroyed).toBe(false);
     answerLate();
