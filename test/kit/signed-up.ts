@@ -9,14 +9,14 @@ export interface SignedUp {
   readonly accountId: string;
 }
 
-/** The password of everybody whom tests sign up this way. */
+/** The password of all people whom tests sign up this way. */
 export const password = 'correct horse battery';
 /** The stored form of that password. Making one takes much CPU, so all people of a file share it. */
 let stored: string | undefined;
 
 /**
- * Leaves a person in the database as sign-up does, but at once and without a mail. Sign-up itself takes the same time for everybody,
- * so that nobody learns who has an account.
+ * Leaves a person in the database as sign-up does, but at once and without a mail. Sign-up itself always takes the same time, so that
+ * its time does not reveal an account.
  */
 export async function signedUp(
   pool: pg.Pool,

@@ -34,7 +34,7 @@ export interface AccountsWorld {
   visitor(): Visitor;
   /** Signs up, and does no more. */
   signUp(email?: string): Promise<Person>;
-  /** Somebody who has signed up and followed the link of the mail. */
+  /** A person who has signed up and followed the link of the mail. */
   verified(email?: string): Promise<Person>;
   /** Runs a command of `sotto-control` on the database. Returns the exit code, and the printed lines. */
   cli(

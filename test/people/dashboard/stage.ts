@@ -35,7 +35,7 @@ export interface Stage {
   readonly world: World;
   /** The control origin, without `/v1`. */
   readonly origin: string;
-  /** Somebody with an account and this many USD, who is not signed in anywhere yet. Default: 10. */
+  /** A person with an account and this many USD who is not signed in anywhere yet. Default: 10. */
   person(usd?: number): Promise<SignedUp>;
   /** Opens a page in a new browser context (no shared cookies), at a path such as `/keys`. */
   open(path: string, options?: OpenOptions): Promise<Page>;
