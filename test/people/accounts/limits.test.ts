@@ -72,7 +72,7 @@ describe('the limits of signing in', async () => {
       [form, new URLSearchParams(wrong(email)).toString(), 415],
       // One parser reads JSON here, another a form with the account.
       [form, `"&email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}&"`, 415],
-      ['application/json', `\uFEFF${JSON.stringify({ email, password })}`, 400],
+      ['application/json', `\uFEFF\uFEFF${JSON.stringify({ email, password })}`, 400],
       ['application/json', JSON.stringify([email]), 400],
     ] as const) {
       const answer = await world.visitor().post('/auth/sign-in/email', body, { ...headers, 'content-type': type });
