@@ -1,4 +1,4 @@
-import { asObject, type JsonObject, parseJson } from '@sotto/wire';
+import { asObject, type JsonObject, parseExactJson, parseJson } from '@sotto/wire';
 
 export { asArray, asObject, asString, type JsonObject } from '@sotto/wire';
 
@@ -7,6 +7,9 @@ export const asCount = (value: unknown): number | undefined =>
 
 /** Returns the JSON object that a body holds. Undefined for any other body. */
 export const objectIn = (body: Buffer): JsonObject | undefined => asObject(parseJson(body.toString('utf8')));
+
+/** Like `objectIn`, for answers whose tool calls have objects as arguments: these keep their digits and their order. */
+export const exactObjectIn = (body: Buffer): JsonObject | undefined => asObject(parseExactJson(body.toString('utf8')));
 
 /**
  * Half of a surrogate pair, as JSON text writes it. A client that cuts a text within an emoji sends one, and strict
@@ -24,14 +27,3 @@ export const wellFormedJson = (text: string): string =>
 
 /** Writes the body of a request to a provider. */
 export const jsonBody = (body: object): string => wellFormedJson(JSON.stringify(body));
-
-declare global {
-  interface JSON {
-    /** Wraps text that `JSON.stringify` writes unchanged (ECMA-262, JSON.rawJSON). */
-    rawJSON(text: string): object;
-  }
-}
-
-/** Returns an integer for a JSON body. One beyond 53 bits keeps its digits. `null` means absent. */
-export const jsonInteger = (value: number | bigint | null | undefined): number | object | undefined =>
-  typeof value === 'bigint' ? JSON.rawJSON(String(value)) : (value ?? undefined);

@@ -201,6 +201,15 @@ export {
   errorTable,
   ServiceError,
 } from './errors.ts';
+export {
+  type ExactBudget,
+  exactBudget,
+  exactInteger,
+  inOrder,
+  parseExactJson,
+  unboundedExactness,
+  withExactMembers,
+} from './exact-json.ts';
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
 export { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';

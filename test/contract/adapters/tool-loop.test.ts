@@ -1,9 +1,10 @@
+import { parseExactJson } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Piece, ToolCall } from '../../kit/answer.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { ask } from '../../kit/client.ts';
 import type { Asked, Dialect, Says } from '../../kit/dialects/dialect.ts';
-import { everyWay, type Way } from '../../kit/scenes/ways.ts';
+import { bothModes, everyWay, type Way } from '../../kit/scenes/ways.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { AdapterWorld, dialects, speaks } from './world.ts';
 
@@ -175,6 +176,45 @@ await describeInWorld(
         expect(told[2]).toMatchObject({ content: verdict, finish: 'stop' });
       },
     );
+
+    describe.each(bothModes)('$name', ({ stream }) => {
+      it.each(dialects.map((dialect) => ({ name: dialect.adapter, dialect })))(
+        '$name gets schemas and earlier arguments, and its arguments come back, with every digit and in their order',
+        async ({ dialect }) => {
+          const args = '{"b":1,"10":18446744073709551615,"2":"x"}';
+          const says: Says = {
+            calls: [{ name: 'look_up', args: parseExactJson(args) as object }],
+            usage: { fresh: 10, output: 5 },
+          };
+          const { model: name, asked } = planes.world.scene(dialect, 'single', speaks(dialect, says));
+          const properties =
+            '{"id":{"type":"integer","enum":[9007199254740993]},"10":{"type":"string"},"2":{"type":"null"}}';
+          const exact = parseExactJson(`{"type":"object","properties":${properties}}`);
+          const call = { id: 'call_1', type: 'function', function: { name: 'look_up', arguments: args } };
+          const answer = await ask(planes.service, account.inferenceKey, {
+            model: name,
+            stream,
+            max_tokens: 100,
+            messages: [
+              { role: 'user', content: 'Look it up.' },
+              { role: 'assistant', content: null, tool_calls: [call] },
+              { role: 'tool', tool_call_id: 'call_1', content: 'Nothing.' },
+            ],
+            tools: [{ type: 'function', function: { name: 'look_up', parameters: exact } }],
+            response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: exact } },
+          });
+          expect(answer.status, answer.text).toBe(200);
+          const [choice] = answer.body.choices ?? [];
+          const pieces = stream ? answer.chunks.map(({ choices }) => choices?.[0]?.delta) : [choice?.message];
+          const calls = pieces.flatMap((piece) => piece?.tool_calls ?? []);
+          expect(calls.map(({ function: called }) => called.arguments ?? '').join('')).toBe(args);
+          // Some APIs take a schema or arguments as text.
+          const sent = (asked[0]?.text ?? '').replaceAll('\\', '');
+          expect(sent.split(properties.slice(0, -1))).toHaveLength(3);
+          expect(sent).toContain(args);
+        },
+      );
+    });
   },
 );
 

@@ -1,4 +1,4 @@
-import { chatCompletionSchema } from '@sotto/wire';
+import { chatCompletionSchema, parseExactJson } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { allOf, readStream } from '../../kit/answer.ts';
 import { ask, bearer, flows, hello, ticketHeader } from '../../kit/client.ts';
@@ -109,6 +109,17 @@ export const chatBody: Concept = (suite) => {
         expect(suite.lastSeen().text).toContain(`"seed":${seed},`);
       },
     );
+
+    it('schemas reach the provider with every digit, and with their names in their order', async () => {
+      const parameters = '{"type":"object","properties":{"b":{"enum":[9007199254740993]},"10":{},"2":{}}}';
+      const exact = parseExactJson(parameters);
+      const answer = await askFor({
+        tools: [{ type: 'function', function: { name: 'f', parameters: exact } }],
+        response_format: { type: 'json_schema', json_schema: { name: 'r', schema: exact } },
+      });
+      expect(answer.status, answer.text).toBe(200);
+      expect(suite.lastSeen().text.split(parameters)).toHaveLength(3);
+    });
 
     it.each([1.5, 2 ** 63, 2 ** 70, '7', true])('the seed %j is 400', async (seed) => {
       expectError(await askFor({ seed }), 400, 'invalid_request', 'seed');

@@ -1,12 +1,15 @@
 import { hidesOutput, type Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
-import { errorEnvelope } from '@sotto/wire';
+import { errorEnvelope, withExactMembers } from '@sotto/wire';
 import type { InferenceDependencies } from '../inference/deps.ts';
 import type { EarlyAnswer, Operation } from '../inference/operation.ts';
 import { servedByTokens } from '../settlement/served.ts';
 import { beginChat, errorFrame, eventStream } from './chat-attempt.ts';
 import { type ChatQuestion, readChatQuestion } from './chat-question.ts';
-import { withExactSeed } from './exact-seed.ts';
+
+/** The members of a body whose schemas, digits and names go to the provider as they were written. */
+const isPassedOn = (name: string): boolean =>
+  name === 'tools' || name === 'response_format' || name === 'seed' || name.endsWith('_parameters');
 
 const earlyStream: EarlyAnswer = {
   contentType: eventStream,
@@ -29,7 +32,10 @@ export function chatOperation({
     name: 'chat',
     read: ({ body: bytes }) => {
       const body = readJsonBody(bytes);
-      return readChatQuestion(Buffer.isBuffer(bytes) ? withExactSeed(body, bytes) : body, providers);
+      return readChatQuestion(
+        Buffer.isBuffer(bytes) ? withExactMembers(body, () => bytes.toString('utf8'), isPassedOn) : body,
+        providers,
+      );
     },
     attempt: (question, context) =>
       beginChat(question, context, {

@@ -1,6 +1,7 @@
 import {
   type Operation,
   type ProviderPolicyObject,
+  parseJson,
   parseRequest,
   ServiceError,
   type TicketRequest,
@@ -17,12 +18,10 @@ export interface PrivateQuestion {
 type Body = Readonly<Record<string, unknown>>;
 
 /** Parses the body of a request. Throws `invalid_request` if it is not JSON. */
-export function parseBody(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
-  }
+export function parseBody(body: string, parse: (text: string) => unknown = parseJson): unknown {
+  const parsed = parse(body);
+  if (parsed === undefined) throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
+  return parsed;
 }
 
 /** The fields that each operation's ticket binds, besides model and policy (see docs/concepts/tickets.md). */

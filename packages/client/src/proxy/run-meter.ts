@@ -9,7 +9,16 @@ import {
   SseParser,
 } from '@sotto/wire';
 import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
-import { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from '../dialects/json.ts';
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  type JsonObject,
+  parseExact,
+  parseJson,
+} from '../dialects/json.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
@@ -55,7 +64,7 @@ export class RunMeter implements Exchange {
     const operation = asked.method === 'POST' ? operationAt(asked.path) : undefined;
     if (operation !== undefined && operation !== 'chat' && this.#capUsd !== undefined)
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
-    const body = operation === 'chat' ? asObject(parseJson(asked.body)) : undefined;
+    const body = operation === 'chat' ? asObject(parseExact(asked.body)) : undefined;
     if (body === undefined) return this.#exchange.ask(asked);
     const prices = this.#capUsd === undefined ? [] : await this.#readPrices();
     if (prices instanceof Response) return answerFrom(prices.clone());

@@ -1,5 +1,5 @@
 import { operationPaths } from '@sotto/wire';
-import { asObject, parseJson } from '../dialects/json.ts';
+import { asObject, parseExact, parseJson } from '../dialects/json.ts';
 import { countTokens } from '../dialects/messages/count-tokens.ts';
 import { errorAnswer } from '../dialects/messages/errors.ts';
 import { modelList } from '../dialects/messages/models.ts';
@@ -111,7 +111,7 @@ const codexModels: readonly object[] = [];
  */
 function chatBody(body: string, { models }: ModelCatalog, mapsNames: boolean): string {
   if (!mapsNames && !body.includes('"input"')) return body;
-  const request = asObject(parseJson(body));
+  const request = asObject(parseExact(body));
   if (request === undefined) return body;
   if (request.input !== undefined && request.messages === undefined) {
     return JSON.stringify(readResponsesRequest(request, models).body);

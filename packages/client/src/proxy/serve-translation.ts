@@ -2,6 +2,7 @@ import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
 import { brokenOff, type ChatFailure, readFailure } from '../dialects/chat-failure.ts';
 import { ChatStreamReader } from '../dialects/chat-stream.ts';
+import { parseExact } from '../dialects/json.ts';
 import type { ChatAnswer, Models, Translation, WrittenAnswer } from '../dialects/translation.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -33,7 +34,7 @@ export async function serveTranslation(served: ServedRequest): Promise<ContentAn
   const { asked, models, route, note } = served;
   let translation: Translation | undefined;
   try {
-    translation = route.translate(parseBody(asked.body), models);
+    translation = route.translate(parseBody(asked.body, parseExact), models);
     for (const text of translation.notes) note(text);
     return await answerTo(served, translation);
   } catch (error) {

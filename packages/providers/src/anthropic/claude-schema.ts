@@ -1,3 +1,4 @@
+import { inOrder } from '@sotto/wire';
 import { asArray, asObject, type JsonObject } from '../json.ts';
 
 /** The keywords that the schema of an answer may have. The API refuses others with a 400. */
@@ -32,4 +33,4 @@ function sub(value: unknown): unknown {
 }
 
 const mapValues = (map: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, sub(value)]));
+  inOrder(new Map(Object.entries(map).map(([name, value]) => [name, sub(value)])));

@@ -1,6 +1,6 @@
 import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asArray, asCount, asObject, asString, type JsonObject, objectIn } from '../json.ts';
+import { asArray, asCount, asObject, asString, exactObjectIn, type JsonObject } from '../json.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
@@ -13,7 +13,7 @@ export const readMessage = (body: Buffer, options: ChatStreamOptions): AnswerRea
   readingOf(() => readWhole(body, options));
 
 function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = objectIn(body);
+  const raw = exactObjectIn(body);
   if (raw?.type === 'error') return { ok: false, outcome: classifyEmbedded(raw.error) };
   const blocks = asArray(raw?.content);
   const stopReason = asString(raw?.stop_reason);

@@ -1,6 +1,6 @@
 import type { ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asArray, asCount, asObject, asString, objectIn } from '../json.ts';
+import { asArray, asCount, asObject, asString, exactObjectIn } from '../json.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { converseFailures, finishReasonOfConverse } from '../translate/stop-reason.ts';
@@ -12,7 +12,7 @@ export const readConverse = (body: Buffer, options: ChatStreamOptions): AnswerRe
   readingOf(() => readWhole(body, options));
 
 function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = objectIn(body);
+  const raw = exactObjectIn(body);
   const blocks = asArray(asObject(asObject(raw?.output)?.message)?.content);
   const stopReason = asString(raw?.stopReason);
   if (blocks === undefined || stopReason === undefined || converseFailures.has(stopReason)) {

@@ -1,6 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { asObject, jsonBody, jsonInteger } from '../json.ts';
+import { asObject, jsonBody } from '../json.ts';
 import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
 import { type ImageSupport, unfitImage } from '../translate/image-types.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
@@ -128,7 +128,7 @@ function generationConfig(request: ChatRequest, target: ChatTarget): object {
     candidateCount: undefined,
     temperature: request.temperature ?? undefined,
     topP: request.top_p ?? undefined,
-    seed: jsonInteger(request.seed),
+    seed: request.seed ?? undefined,
     presencePenalty: request.presence_penalty ?? undefined,
     frequencyPenalty: request.frequency_penalty ?? undefined,
     stopSequences: request.stop == null ? undefined : [request.stop].flat(),

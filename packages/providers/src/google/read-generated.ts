@@ -1,5 +1,5 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
-import { asCount, asObject, objectIn } from '../json.ts';
+import { asCount, asObject, exactObjectIn } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
@@ -12,7 +12,7 @@ export const readGenerated = (body: Buffer, options: ChatStreamOptions): AnswerR
   readingOf(() => readWhole(body, options));
 
 function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = objectIn(body);
+  const raw = exactObjectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
   const calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
   const candidate = readCandidate(raw, calls);

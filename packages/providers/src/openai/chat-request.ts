@@ -1,6 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
-import { asObject, jsonBody, jsonInteger, wellFormedJson } from '../json.ts';
+import { asObject, jsonBody, wellFormedJson } from '../json.ts';
 import { nineAlphanumerics, shortIds, withCallIds } from '../translate/call-ids.ts';
 import { withRegisteredType } from '../translate/media-types.ts';
 import { textOfDetails } from '../translate/reasoning-details.ts';
@@ -21,7 +21,7 @@ export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamR
     temperature: request.temperature ?? undefined,
     top_p: request.top_p ?? undefined,
     stop: request.stop ?? undefined,
-    seed: jsonInteger(request.seed),
+    seed: request.seed ?? undefined,
     frequency_penalty: request.frequency_penalty ?? undefined,
     presence_penalty: request.presence_penalty ?? undefined,
     [target.dialect.max_tokens_field]: target.maxOutputTokens,

@@ -1,4 +1,4 @@
-import { type FinishReason, parseJson, SseParser, sseFrame } from '@sotto/wire';
+import { type FinishReason, parseExactJson, parseJson, SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
 import { EventCopier, latin1, unknownField, utf8 } from '../translate/copied-events.ts';
@@ -65,7 +65,7 @@ export class OpenAiChatStream extends AnswerStream {
       this.terminate();
       return;
     }
-    const raw = asObject(parseJson(utf8(data)));
+    const raw = asObject(parseExactJson(utf8(data)));
     if (raw === undefined) {
       if (data.trim() !== '') this.fail('malformed_answer');
       return;

@@ -1,5 +1,5 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
-import { asArray, asObject, asString, type JsonObject, objectIn } from '../json.ts';
+import { asArray, asObject, asString, exactObjectIn, type JsonObject } from '../json.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
 import { detailsField, reasoningFields, shownDetails } from '../translate/reasoning-details.ts';
 import { plausibleUsage } from '../translate/reported-usage.ts';
@@ -17,7 +17,7 @@ export const readChat = (body: Buffer, options: ChatStreamOptions): AnswerReadin
   readingOf(() => readWhole(body, options));
 
 function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
-  const raw = objectIn(body);
+  const raw = exactObjectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
   const failure = embeddedFailure(raw);
   if (failure !== undefined) return { ok: false, outcome: failure };

@@ -1,9 +1,11 @@
 import {
   type ChatRequest,
+  type ExactBudget,
+  exactBudget,
   isJsonWithinDepth,
   type Message,
   maxJsonDepth,
-  parseJson,
+  parseExactJson,
   type ReasoningDetail,
 } from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
@@ -65,8 +67,9 @@ export function readConversation(
   const system: TextBlock[] = [];
   const merged: Turn[] = [];
   const calls = new Map<string, string>();
+  const exact = exactBudget();
   for (const [index, message] of messages.entries()) {
-    const blocks = readMessage(message, { param: `messages.${index}`, formats, calls });
+    const blocks = readMessage(message, { param: `messages.${index}`, formats, calls, exact });
     if ('unsupported' in blocks) return blocks;
     if (blocks.role === 'system') addAll(system, blocks.blocks);
     else append(merged, blocks);
@@ -120,6 +123,7 @@ interface Reading {
   readonly formats: readonly string[];
   /** Names of the functions called so far, by the id of the call. */
   readonly calls: Map<string, string>;
+  readonly exact: ExactBudget;
 }
 
 type MessageBlocks = { readonly role: 'system'; readonly blocks: TextBlock[] } | Turn | UnsupportedRequest;
@@ -201,7 +205,7 @@ function readAssistant(message: Extract<Message, { role: 'assistant' }>, reading
     ...textBlocks(message.refusal ?? []),
   );
   for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
-    const input = called.arguments.trim() === '' ? {} : asObject(parseJson(called.arguments));
+    const input = called.arguments.trim() === '' ? {} : asObject(parseExactJson(called.arguments, reading.exact));
     const param = `${reading.param}.tool_calls.${index}.function.arguments`;
     if (input === undefined || !isJsonWithinDepth(input)) {
       const unsupported = `\`${param}\` must be a JSON object of at most ${maxJsonDepth} levels for this model.`;

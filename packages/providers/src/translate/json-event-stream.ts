@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { parseJson, SseParser } from '@sotto/wire';
+import { parseExactJson, parseJson, SseParser } from '@sotto/wire';
 import type { ChatStreamOptions } from '../adapter.ts';
 import { asObject, type JsonObject } from '../json.ts';
 import { EventCopier, type TextEvents, unknownField, utf8 } from './copied-events.ts';
@@ -55,7 +55,7 @@ export abstract class JsonEventStream extends TranslatedStream {
     }
     this.events += 1;
     if (data.trim() === '') return;
-    const event = asObject(parseJson(utf8(data)));
+    const event = asObject(parseExactJson(utf8(data)));
     if (event === undefined) {
       this.fail('malformed_answer');
       return;

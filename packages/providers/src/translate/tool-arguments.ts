@@ -9,6 +9,7 @@ import { MalformedAnswer } from './malformed-answer.ts';
 export function argumentsText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
-  if (asObject(value) !== undefined) return JSON.stringify(value);
+  const text = asObject(value) === undefined ? '' : JSON.stringify(value);
+  if (text.startsWith('{')) return text;
   throw new MalformedAnswer();
 }

@@ -1,3 +1,4 @@
+import { inOrder } from '@sotto/wire';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 
 /** The most branches that one schema may have, at all depths together. References may be circular, and multiply. */
@@ -28,7 +29,7 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
   return {
     ...own,
     type: 'object',
-    properties: Object.fromEntries(properties),
+    properties: inOrder(properties),
     ...(required.size === 0 ? {} : { required: [...required] }),
     ...(description === '' ? {} : { description }),
   };

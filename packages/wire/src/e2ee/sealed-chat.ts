@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { modelIdSchema } from '../requests/chat-request.ts';
 import { maxMessages } from '../requests/messages.ts';
+import { modelIdSchema } from '../requests/model-ids.ts';
 import { providerPolicySchema } from '../requests/provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from '../requests/reasoning.ts';
 import { e2eeFamilies } from './relay-rules.ts';

@@ -1,26 +1,25 @@
 import * as z from 'zod';
+import { exactInteger } from '../exact-json.ts';
 import { contentSchema } from './content-bounds.ts';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
+import { modelIdSchema, modelsSchema } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
 
-/** A model id as sent: at most 256 characters. The catalog is checked later. */
-export const modelIdSchema = z.string().min(1).max(256);
-
-/** `models`: the list for cross-model fallback. Counts at most 3, with `model` as the first. */
-export const modelsSchema = z.array(modelIdSchema).max(3);
-
 const outputTokens = z.int().min(1).max(10_000_000);
 
 const longest = 2n ** 63n;
-const isSeed = (value: unknown): value is number | bigint =>
-  typeof value === 'bigint' ? value >= -longest && value < longest : Number.isSafeInteger(value);
 
-/** A 64-bit integer, as a bigint if a number would lose digits. */
+function isSeed(value: unknown): boolean {
+  const seed = exactInteger(value);
+  return seed !== undefined && seed >= -longest && seed < longest;
+}
+
+/** A 64-bit integer. One that a number would round is an object of `JSON.rawJSON`. */
 const seedSchema = z
-  .custom<number | bigint>(isSeed, { error: 'must be an integer of at most 64 bits, sent once' })
+  .custom<number | object>(isSeed, { error: 'must be an integer of at most 64 bits' })
   .meta({ type: 'integer', format: 'int64', minimum: -(2 ** 63), maximum: 2 ** 63 });
 
 const toolSchema = z.object({

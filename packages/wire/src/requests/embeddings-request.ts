@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { modelIdSchema } from './chat-request.ts';
+import { modelIdSchema } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** Most inputs of one embeddings request. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { modelIdSchema } from './chat-request.ts';
+import { modelIdSchema } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** Limits of each dimension of an image, in pixels. */

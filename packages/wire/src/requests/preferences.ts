@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../field-schemas.ts';
-import { modelIdSchema } from './chat-request.ts';
+import { modelIdSchema } from './model-ids.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { modelIdSchema, modelsSchema } from './chat-request.ts';
 import { maxControlBytes } from './content-bounds.ts';
 import { jsonObjectSchema } from './json-object.ts';
+import { modelIdSchema, modelsSchema } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** A draft of preferences. The router checks whether its fields agree. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { nonceSchema } from '../field-schemas.ts';
-import { modelIdSchema, modelsSchema } from './chat-request.ts';
 import { imageSizeSchema, maxSpeechCharacters, voiceSchema } from './media-request.ts';
+import { modelIdSchema, modelsSchema } from './model-ids.ts';
 import { providerIdSchema, providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 

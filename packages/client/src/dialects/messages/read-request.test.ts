@@ -1,5 +1,6 @@
 import { chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { parseExact } from '../json.ts';
 import { models } from '../testing/answers.ts';
 import { readRequest } from './read-request.ts';
 
@@ -35,6 +36,17 @@ describe('a request of the Messages API', () => {
       stream: true,
       stream_options: { include_usage: true },
     });
+  });
+
+  it('keeps every digit of a schema and of earlier arguments, and the order of their names', () => {
+    const text = '{"b":{"enum":[9007199254740993]},"10":{},"2":18446744073709551615}';
+    const exact = parseExact(text);
+    const { body } = read({
+      tools: [{ name: 'f', input_schema: exact }],
+      output_config: { format: { type: 'json_schema', schema: exact } },
+      messages: [user, { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: exact }] }],
+    });
+    expect(JSON.stringify(body).replaceAll('\\', '').split(text)).toHaveLength(4);
   });
 
   it('drops fields without a counterpart, and those that would link requests', () => {

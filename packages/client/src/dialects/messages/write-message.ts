@@ -1,7 +1,7 @@
 import { ClientError } from '../../errors.ts';
 import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
-import { asNumber, asObject, type JsonObject, parseJson } from '../json.ts';
+import { asNumber, asObject, type JsonObject, parseExact } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
 import type { ChatAnswer } from '../translation.ts';
@@ -61,7 +61,7 @@ export function messageUsage(usage: AnswerUsage | undefined): object {
   };
 }
 
-const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseJson(text)));
+const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));
 
 /**
  * Writes a block of an answer as the Messages API does. Throws `answer_lost` for a call whose arguments are no JSON object: this API
