@@ -102,12 +102,18 @@ export async function usageRows({ pool }: Service, { accountId }: Pick<TestAccou
 
 export const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
 
-/** Waits until everything is booked. Asserts that wallet, ledger and usage rows agree to the nano-dollar. */
-export async function expectSettled(service: Service, account: TestAccount, creditedNusd: bigint): Promise<bigint> {
+/** Waits until an account's requests are booked. Asserts that wallet, ledger and usage rows agree to the nano-dollar. */
+export async function expectBooked(service: Service, account: TestAccount, creditedNusd: bigint): Promise<bigint> {
   const balance = await service.settled(account);
   const rows = await usageRows(service, account);
   expect(balance).toBe(creditedNusd - sum(rows.map(({ cost }) => cost)));
   await expectSoundLedger(service);
+  return balance;
+}
+
+/** The same where no other account asks at the time. Asserts as well that nothing stays held. */
+export async function expectSettled(service: Service, account: TestAccount, creditedNusd: bigint): Promise<bigint> {
+  const balance = await expectBooked(service, account, creditedNusd);
   if (service.redisUrl !== undefined) await expectNothingHeld(service.redisUrl);
   return balance;
 }
@@ -154,8 +160,12 @@ export async function operatorAccount({ pool }: Service, name: 'shortfall' | 'su
 /** Asserts that Redis has no held or unbooked amount of any wallet or key, no hold and no note. */
 export async function expectNothingHeld(redisUrl: string): Promise<void> {
   await withRedis(redisUrl, async (redis) => {
-    await until(async () => (await openAmounts(redis)).length === 0, 'nothing is held').catch(() => {});
-    expect(await openAmounts(redis)).toEqual([]);
+    let open: string[] = [];
+    await until(async () => {
+      open = await openAmounts(redis);
+      return open.length === 0;
+    }, 'nothing is held').catch(() => {});
+    expect(open).toEqual([]);
   });
 }
 

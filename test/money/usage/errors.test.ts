@@ -1,7 +1,7 @@
 import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
 import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { expect, it } from 'vitest';
-import { expectSettled, usageOf } from '../../kit/books.ts';
+import { expectBooked, expectNothingHeld, usageOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { ask, bearer, type Flow } from '../../kit/client.ts';
 import { withRedis } from '../../kit/redis-connection.ts';
@@ -83,7 +83,7 @@ await describeInWorld(
       const account = await stage.service.createAccount();
       await asks(account, script, asked);
       await until(async () => (await rowsOf(account)).length > 0, 'the request has a row');
-      await expectSettled(stage.service, account, credited);
+      await expectBooked(stage.service, account, credited);
       const [row, ...others] = await rowsOf(account);
       if (row === undefined || others.length > 0) throw new Error('one request has one row');
       expect(Object.keys(row)).toEqual(fields);
@@ -226,6 +226,10 @@ await describeInWorld(
       expect(other).toEqual(one);
     });
 
+    it('none of them leaves money held', async () => {
+      if (stage.service.redisUrl !== undefined) await expectNothingHeld(stage.service.redisUrl);
+    });
+
     it('what is refused before admission has no row', async () => {
       const { service } = stage;
       const [account, poor] = [await service.createAccount(), await service.createAccount({ usd: 0 })];
@@ -341,7 +345,7 @@ await describeInWorld(
         expect(await rowsOf(account)).toMatchObject([
           { status: ended, error, cost: 0.000001, failed_attempts: failed(...attempts) },
         ]);
-        await expectSettled(stage.service, account, credited);
+        await expectBooked(stage.service, account, credited);
       });
     }
   },
