@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname } from 'node:path';
 import { isatty } from 'node:tty';
+import { pathBeforeNpm } from './path-before-npm.mjs';
 
 /** Signals within this time are one request: a Ctrl-C arrives from the terminal and again from npm. */
 const SAME_REQUEST_MS = 1000;
@@ -27,23 +28,20 @@ export function superviseNode({ root, node }, args, { capture = false, cwd = roo
 /** The folder where the user typed the command. npm itself changes to the project's. */
 export const typedIn = () => process.env.INIT_CWD ?? process.cwd();
 
-/** The environment in which the user typed the command. npm puts its own variables into it, the project's programs first on PATH, and its folder into PWD. */
-function userEnvironment(cwd) {
+/** The environment in which the user typed the command. npm puts its own variables into it, and its folder into PWD. */
+function userEnvironment(root, cwd) {
   const ours = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
-  const path = (process.env.PATH ?? '')
-    .split(delimiter)
-    .filter((folder) => !/[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)$/.test(folder));
-  return { ...Object.fromEntries(ours), PATH: path.join(delimiter), PWD: cwd };
+  return { ...Object.fromEntries(ours), PATH: pathBeforeNpm(root, process.env.PATH ?? ''), PWD: cwd };
 }
 
 /**
  * Runs a program in the foreground of this terminal, in the folder where the user typed the command. The terminal itself gives
  * the program Ctrl-C and changes of size. Resolves to its exit `code`.
  */
-export function inForeground({ node }, args) {
+export function inForeground({ root, node }, args) {
   return new Promise((resolve, reject) => {
     const cwd = typedIn();
-    const child = spawn(node, [compiled, ...args], { cwd, env: userEnvironment(cwd), stdio: 'inherit' });
+    const child = spawn(node, [compiled, ...args], { cwd, env: userEnvironment(root, cwd), stdio: 'inherit' });
     const ignore = () => {};
     const pass = (signal) => child.kill(signal);
     process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);

@@ -302,7 +302,7 @@ function suite(planes: Planes): void {
       expectError(await post(url('preview'), {}, ann.session), 400, 'invalid_request');
       const malformed = await post(url('preview'), { model, preferences: { provider_sort: 1 } }, ann.session);
       expectError(malformed, 400, 'invalid_request');
-      expect(malformed.json).toMatchObject({ error: { param: 'provider_sort' } });
+      expect(malformed.json).toMatchObject({ error: { param: 'preferences.provider_sort' } });
     });
   });
 

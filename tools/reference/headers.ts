@@ -1,4 +1,4 @@
-import { buildDocument, type OpenApiDocument } from '@sotto/contract';
+import { buildDocument, type OpenApiDocument, responseOf } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
 import { type RelayRule, relayRules } from '@sotto/wire';
@@ -159,7 +159,7 @@ const responseRows = (): Row[] =>
     Object.entries(document.components.headers).map(([name, { description }]): Row => {
       const having = operationsOf(document).flatMap(({ route, operation }) =>
         Object.entries(operation.responses)
-          .filter(([, { headers = {} }]) => Object.hasOwn(headers, name))
+          .filter(([, answer]) => Object.hasOwn(responseOf(document, answer).headers ?? {}, name))
           .map(([status]) => ({ route, isError: status >= '400' })),
       );
       const routes = [...new Set(having.map(({ route }) => route))];

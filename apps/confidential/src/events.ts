@@ -26,7 +26,14 @@ export interface BrokerEvents {
   /** Requests of the last second that were rejected on arrival, because more came than could be served. */
   shed(fields: { readonly requests: number }): void;
   tracesLost(fields: { readonly spans: number }): void;
-  attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
+  /** `variable` names the environment variable of the provider's key. */
+  attemptFailed(fields: {
+    readonly requestId: string;
+    readonly route: string;
+    readonly provider: string;
+    readonly variable: string | undefined;
+    readonly outcome: AttemptOutcome;
+  }): void;
   /**
    * A provider of the registry cannot be called, because this broker has no key for it. `hasOwnSecret`: the variable
    * holds a key of Sotto itself.
@@ -76,7 +83,10 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     refused: (fields) => logger.info(fields, 'request refused'),
     shed: (fields) => logger.warn(fields, 'requests shed'),
     tracesLost: (fields) => logger.warn(fields, 'traces lost'),
-    attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
+    attemptFailed: ({ variable, ...fields }) => {
+      const advice = adviceOn(fields.outcome, fields.provider, variable);
+      logger.warn(fields, advice === undefined ? 'attempt failed' : `attempt failed: ${advice}`);
+    },
     providerWithoutKey: ({ provider, variable, hasOwnSecret }) =>
       hasOwnSecret
         ? logger.warn({ provider, variable }, `\`${provider}\` has no key: ${variable} ${ownSecretProblem}`)
@@ -115,4 +125,19 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     lifecycle: (state) => logger.info(state),
   };
+}
+
+/** Advises the operator about a failed attempt. Undefined where the provider itself is at fault. */
+function adviceOn(outcome: AttemptOutcome, provider: string, variable: string | undefined): string | undefined {
+  const key = variable === undefined ? 'a request without a key: name one in `api_key_env`' : `the key in ${variable}`;
+  switch (outcome) {
+    case 'authentication_failed':
+      return `\`${provider}\` refused ${key} (401)${variable === undefined ? '' : '; set a valid one, and start the broker again'}`;
+    case 'quota_exhausted':
+      return `\`${provider}\` says that the account of ${variable === undefined ? 'this broker' : key} has no balance left (402)`;
+    case 'model_unavailable':
+      return `\`${provider}\` does not know the model of this route (404); check \`upstream_model\` in the catalog and \`base_url\` in the registry`;
+    default:
+      return undefined;
+  }
 }

@@ -39,6 +39,8 @@ export interface Contract {
   readonly description?: string;
   /** Any one of these is accepted. Empty: no credential is needed. */
   readonly credentials: readonly Credential[];
+  /** Without a credential, it answers as well. */
+  readonly isOpenToAll?: true;
   /** The handler reads the credential itself, because the accepted kind depends on the query. */
   readonly readsCaller?: true;
   /** The key may be one that the process remembers. The handler lets the shared state check it. */

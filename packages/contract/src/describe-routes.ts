@@ -17,7 +17,17 @@ export const describeAsStated = (tag: string, routes: Contracts): RouteDescripti
 
 function describeRoute(tag: string, key: string, contract: Contract): RouteDescription {
   const [method = '', path = ''] = key.split(' ');
-  const { operationId, summary, description, credentials, params, query, headers, otherAnswers = [] } = contract;
+  const {
+    operationId,
+    summary,
+    description,
+    credentials,
+    isOpenToAll,
+    params,
+    query,
+    headers,
+    otherAnswers = [],
+  } = contract;
   return {
     method: method.toLowerCase() as RouteDescription['method'],
     path,
@@ -26,6 +36,7 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
     summary,
     description: [description, ...boundsOf(contract)].filter((each) => each !== undefined).join('\n\n') || undefined,
     credentials,
+    isOpenToAll,
     pathParameters:
       params && Object.fromEntries(Object.entries(params).map(([name, param]) => [name, pathNote(param)])),
     query,

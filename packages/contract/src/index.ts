@@ -12,7 +12,7 @@ export {
   type QueryInput,
   type QueryOf,
 } from './contract.ts';
-export { buildDocument, type OpenApiDocument } from './document/build-document.ts';
+export { buildDocument, type OpenApiDocument, responseOf } from './document/build-document.ts';
 export { limitOf, type RateLimitName, rateLimits } from './limits.ts';
 export { type Maxima, type Maximum, type MaximumName, maxima, usualMaxima } from './maxima.ts';
 export type { RouteDescription } from './route.ts';

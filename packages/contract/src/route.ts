@@ -50,6 +50,7 @@ export interface RouteDescription {
   readonly description?: string | undefined;
   /** Any one of these; empty: none is needed. */
   readonly credentials: readonly Credential[];
+  readonly isOpenToAll?: boolean | undefined;
   readonly pathParameters?: Readonly<Record<string, Note>> | undefined;
   readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> } | undefined;
   readonly headers?: Readonly<Record<string, HeaderNote>> | undefined;

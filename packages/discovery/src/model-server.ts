@@ -48,18 +48,18 @@ export const tokens = z
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Asks the server at an origin, with a time limit for each question in ms. It follows no redirect, because the answer of
- * another server would describe that one.
+ * Asks the server at an address, with a time limit for each question in ms, and with its key if it has one. It follows no redirect,
+ * because the answer of another server would describe that one.
  */
-export function askServer(origin: string, fetch: typeof globalThis.fetch, timeoutMs: number): Ask {
+export function askServer(base: string, fetch: typeof globalThis.fetch, timeoutMs: number, key?: string): Ask {
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
   return async (path, body) => {
     try {
-      const answer = await fetch(`${origin}${path}`, {
+      const answer = await fetch(`${base}${path}`, {
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs),
-        ...(body === undefined
-          ? {}
-          : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+        headers: { ...authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
       });
       if (!answer.ok) {
         await answer.body?.cancel();

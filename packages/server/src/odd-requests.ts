@@ -7,7 +7,7 @@ import { answerOf } from './slow-readers.ts';
 
 /**
  * Rejects ambiguous or unsupported HTTP before the body is read: another HTTP version, no host, a repeated header of
- * which only one value can count, and a compressed body.
+ * which only one value can count, an expectation that no server here meets, and a compressed body.
  */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(oddityOf(request.raw)));
@@ -22,6 +22,9 @@ function oddityOf(request: IncomingMessage): ServiceError | undefined {
   if (rawHeaders.length !== 2 * Object.keys(headers).length) {
     const repeated = repeatedHeader(rawHeaders);
     if (repeated !== undefined) return invalid(`The header \`${repeated}\` is sent more than once.`);
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return new ServiceError('expectation_failed');
   }
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return undefined;

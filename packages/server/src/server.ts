@@ -137,7 +137,7 @@ function makeServer(options: ServerOptions, handler: RequestListener): Server {
   cutSlowReaders(server, slowReaders);
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
-  // A server may ignore an expectation other than `100-continue` (RFC 9110, 10.1.1). Node would answer without a body.
+  // Node would answer without a body. `refuseOddRequests` sends our envelope instead.
   server.on('checkExpectation', handler);
   return server;
 }

@@ -85,9 +85,9 @@ describe('a client that does not read its response', () => {
   });
 
   it('is served to the end while it keeps reading', async () => {
-    await listen({ stillMs: 250, restMs: 60_000 });
+    await listen({ stillMs: 1000, restMs: 60_000 });
     const socket = await ask('/large');
-    expect(await readSlowly(socket, 5, mebibyte)).toBeGreaterThanOrEqual(large.length);
+    expect(await readSlowly(socket, 100, mebibyte)).toBeGreaterThanOrEqual(large.length);
   });
 
   it('is not disconnected while its response is still awaited', async () => {

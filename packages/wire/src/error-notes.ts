@@ -117,6 +117,7 @@ export const errorNotes = {
     'The body is compressed, or is not of a type that the route accepts.',
     'Send JSON with `content-type: application/json`, uncompressed.',
   ),
+  expectation_failed: note('The header `expect` has another value than `100-continue`.', 'Leave the header out.'),
   header_fields_too_large: note('The request line and the headers exceed the limit.', 'Send fewer or shorter headers.'),
   rate_limited: note(
     'The key, the account or the address has sent too much in the last minute.',

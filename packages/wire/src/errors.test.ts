@@ -41,6 +41,7 @@ describe('the error table', () => {
       413: ['payload_too_large'],
       415: ['unsupported_media_type'],
       429: ['rate_limited'],
+      417: ['expectation_failed'],
       431: ['header_fields_too_large'],
       500: ['internal_error'],
       502: ['provider_error', 'rail_error'],

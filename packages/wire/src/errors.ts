@@ -48,6 +48,7 @@ export const errorTable = {
   ticket_media_mismatch: row(409, 'The body has other media settings than the ticket was issued for.'),
   payload_too_large: row(413, 'The request body is too large.'),
   unsupported_media_type: row(415, 'The body must be JSON, sent with `content-type: application/json`.'),
+  expectation_failed: row(417, 'The server meets no expectation but `100-continue`. Leave the header `expect` out.'),
   header_fields_too_large: row(431, 'The request headers are too large.'),
   rate_limited: row(429, 'The rate limit is exceeded. Wait as long as `retry-after` says.', true),
   internal_error: row(500, 'An internal error occurred.'),

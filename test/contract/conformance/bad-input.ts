@@ -88,6 +88,14 @@ export const badInput: Concept = (suite) => {
       expectError(answer, 415, 'unsupported_media_type');
     });
 
+    it('an expectation that no server here meets is 417', async () => {
+      const { host, pathname } = new URL(url());
+      const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\n`;
+      const answer = await answerTo(url(), `${head}expect: 200-maybe\r\ncontent-length: 2\r\n\r\n{}`);
+      expect(answer.status).toBe(417);
+      expect(errorIn(answer).type).toBe('expectation_failed');
+    });
+
     it('a compressed body is a clear 4xx', async () => {
       const headers = { ...key(), 'content-type': 'application/json', 'content-encoding': 'gzip' };
       const body = gzipSync(JSON.stringify({ model, messages: hello }));

@@ -6,23 +6,24 @@ import { send } from '../../kit/send.ts';
 
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
-        readonly content?: Readonly<Record<string, { readonly schema: object }>>;
-      }
-    >
-  >;
+  readonly responses: Readonly<Record<string, Described | { readonly $ref: string; readonly description: string }>>;
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>;
   };
 }
 
+interface Described {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly headers: Readonly<Record<string, { readonly required?: boolean }>> };
+  readonly components: {
+    readonly responses: Readonly<Record<string, Described>>;
+    readonly headers: Readonly<Record<string, { readonly required?: boolean }>>;
+  };
 }
 
 /** A call to an operation of the description. */
@@ -86,15 +87,24 @@ export class DescribedOrigin {
     const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? 'none'));
     const answer = await send(method.toUpperCase(), `${this.#origin}${address}${query}`, { headers, body });
     const what = `${method} ${path} ${answer.status}`;
-    const described = responses[answer.status];
+    const described = this.#responseOf(responses[answer.status]);
     expect(described, `${what} is not described: ${answer.text.slice(0, 500)}`).toBeDefined();
     for (const name of Object.keys(described?.headers ?? {})) {
       if (this.document.components.headers[name]?.required !== true) continue;
       expect(answer.headers.get(name), `${what} has ${name}`).not.toBeNull();
     }
     this.#expectBody(answer, described?.content ?? {}, what);
+    // The body of an error is the same schema everywhere. Its type must be one that this operation names.
+    const { error } = (answer.status < 400 ? {} : answer.json) as { readonly error?: { readonly type: string } };
+    if (error !== undefined) expect(described?.description, what).toContain(`\`${error.type}\`: `);
     (answer.status < 400 ? this.succeeded : this.failed).add(operationId);
     return answer;
+  }
+
+  #responseOf(answer: Operation['responses'][string] | undefined): Described | undefined {
+    if (answer === undefined || !('$ref' in answer)) return answer;
+    const named = this.document.components.responses[answer.$ref.replace('#/components/responses/', '')];
+    return named && { ...named, description: answer.description };
   }
 
   #expectBody(

@@ -13,6 +13,7 @@ import { type Service, startService, type TestAccount, until } from '../../kit/s
 import { blindedNumbers, signedCredits } from '../../kit/wallets.ts';
 import { callerOf, describedService, example, hex } from './described-service.ts';
 import { DescribedOrigin } from './description.ts';
+import { describeGeneratedClients } from './generated-clients.ts';
 import { describeOperators } from './operators.ts';
 import { describePeople } from './people.ts';
 
@@ -311,6 +312,7 @@ describe('the service of `npm start`, by its own description', () => {
 
   describePeople(stage);
   describeOperators(stage);
+  describeGeneratedClients(stage);
 
   it('was called as described, each route, to success and to failure', () => {
     const unseen = (origin: DescribedOrigin, seen: ReadonlySet<string>): string[] =>

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '@sotto/control';
-import { ollamaAnswers } from '@sotto/discovery/testing';
+import { type Answers, ollamaAnswers } from '@sotto/discovery/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
 
@@ -60,6 +60,37 @@ describe('sotto-control provider add', () => {
     const [registry, catalog] = await readBoth();
     expect(registry).toMatch(/id: acme\n.*name: Acme\n.*adapter: openai\n/);
     expect(catalog).toContain('pricing: { input: 0, output: 0 }');
+    // The stand-in takes whatever is asked, so the model takes tools.
+    expect(catalog).toContain('capabilities: { tools: true }');
+  });
+
+  it('tries tools where a list does not say what a model can do, and takes the operator’s word for it', async () => {
+    const refuses = { 'POST /v1/chat/completions': ({ tools }: { tools?: unknown }) => (tools ? {} : { choices: [] }) };
+    const silent = await startModelServer({ 'GET /v1/models': list, ...refuses } as Answers);
+    try {
+      const tried = await add(`${silent.origin}/v1`, '--id', 'acme', '--name', 'Acme', '--context-length', '4096');
+      expect(tried.error).toContain('acme/small-v1: did not take a tool when asked; --tools says that it does');
+      expect((await readBoth())[1]).not.toContain('tools');
+      expect((await add(`${silent.origin}/v1`, '--id', 'acme', '--force', '--tools')).error).not.toContain(
+        'did not take',
+      );
+      expect((await readBoth())[1]).toContain('capabilities: { tools: true }');
+    } finally {
+      await silent.stop();
+    }
+  });
+
+  it('recognises a server behind a key, and what the operator says of it wins over what is usual', async () => {
+    const said = ['--name', 'Ours', '--privacy-class', 'anonymous', '--input-price', '3', '--output-price', '4'];
+    const more = ['--context-length', '8192', '--api-key-env', 'ACME_API_KEY'];
+    expect((await add(ollama.origin, ...said, ...more)).code).toBe(0);
+    expect(ollama.heard.at(-1)).toContain('"authorization":"Bearer secret"');
+    const [registry, catalog] = await readBoth();
+    expect(registry).toMatch(/name: Ours\n[^-]*privacy_class: anonymous\n/);
+    expect(registry).toContain('api_key_env: ACME_API_KEY');
+    expect(catalog).toContain('pricing: { input: 3, output: 4 }');
+    expect(catalog).toContain('context_length: 8192');
+    expect(catalog).not.toContain('private');
   });
 
   it('names the variable of a key, and never writes the key', async () => {

@@ -10,7 +10,9 @@ import { streamDialectsSuite } from './stream-dialects.suite.ts';
 import { providerKey, transportSuite } from './transport.suite.ts';
 
 await describeSuites('routing', [policySuite, choosingSuite]);
-await describeSuites('failover', [failuresSuite, brokenStreamsSuite, leavingSuite]);
+await describeSuites('failover', [failuresSuite, brokenStreamsSuite, leavingSuite], {
+  environment: { KEYED_API_KEY: providerKey },
+});
 // The attempts of a request share its ticket and its hold, which each topology keeps in its own way.
 if (isThorough) await describeSuites('failover', [brokenStreamsSuite], { planes: ['one', 'cluster'] });
 // The kind of planes does not matter here, because only the broker calls providers.

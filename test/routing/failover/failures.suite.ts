@@ -19,7 +19,7 @@ export const failuresSuite: Suite = {
       { id: 'beta' },
       { id: 'gamma' },
       { id: 'anon', privacy: 'anonymous' },
-      { id: 'outcast' },
+      { id: 'outcast', apiKeyEnv: 'KEYED_API_KEY' },
       { id: 'unauthorized' },
       { id: 'unpaid' },
       { id: 'absent', kind: 'absent' },
@@ -103,7 +103,7 @@ export const failuresSuite: Suite = {
         expect(stage.world.called).toEqual(['alpha']);
       });
 
-      it.each([401, 402])('%i: the next provider serves; alone it is a 502', async (status) => {
+      it.each([401, 402] as const)('%i: the next provider serves; alone it is a 502', async (status) => {
         stage.world.on('outcast', answerError(status));
         const order = { order: ['outcast'] };
         const answer = await asks({ model: stage.world.model('outcast'), stream, provider: order }, { flow });
@@ -111,8 +111,14 @@ export const failuresSuite: Suite = {
         expect(answer.content).toBe(textOf('beta'));
         const alone = await asks({ model: stage.world.model('outcast'), stream, provider: 'outcast' }, { flow });
         expect(alone).toMatchObject({ status: 502, error: { type: 'provider_error' } });
-        // The operator's key or balance is at fault.
+        // The operator's key or balance is at fault. The client does not learn which, and the operator's log says it.
         expect(alone.headers.get('x-should-retry')).toBe('false');
+        expect(alone.error?.message).toMatch(/`outcast` did not take the request\. A retry fails as well/);
+        const told = {
+          401: 'refused the key in KEYED_API_KEY (401)',
+          402: 'of the key in KEYED_API_KEY has no balance left (402)',
+        };
+        expect(stage.service.logs()).toContain(told[status]);
       });
 
       it('a refused connection: the next provider serves; alone it is a 502', async () => {

@@ -206,10 +206,7 @@ function refusal(
     case 'provider_error':
       return new ServiceError(type, {
         ...details,
-        message:
-          outcome === 'attestation_failed'
-            ? `The enclave of the provider \`${route.publicProviderId}\` could not be verified, so nothing was sent to it.`
-            : `The provider \`${route.publicProviderId}\` failed before it produced output.`,
+        message: messageOn(outcome, route),
       });
     case 'provider_timeout':
       return new ServiceError(type, {
@@ -227,6 +224,15 @@ function refusal(
     default:
       return new ServiceError(type, details);
   }
+}
+
+/** Says what a provider did, and nothing of the operator's account with it. */
+function messageOn(outcome: AttemptOutcome, { publicProviderId: provider }: Route): string {
+  if (outcome === 'attestation_failed')
+    return `The enclave of the provider \`${provider}\` could not be verified, so nothing was sent to it.`;
+  return failoverTable[outcome].retry === 'in_vain'
+    ? `The provider \`${provider}\` did not take the request. A retry fails as well, until the operator of this service mends it; the service's log says what.`
+    : `The provider \`${provider}\` failed before it produced output.`;
 }
 
 /** Returns the error for a request that was running when the process had to stop. */

@@ -3,7 +3,10 @@ import type { RequestTrace } from '@sotto/server';
 import { type Operation, ServiceError } from '@sotto/wire';
 import type { InferenceDependencies } from './deps.ts';
 
-type RequestLogDependencies = Pick<InferenceDependencies, 'now' | 'monotonicNow' | 'events' | 'meter' | 'traces'>;
+type RequestLogDependencies = Pick<
+  InferenceDependencies,
+  'now' | 'monotonicNow' | 'events' | 'meter' | 'traces' | 'providers'
+>;
 
 /** Shows one request to operators: its log line, its counts and its trace. */
 export class RequestLog {
@@ -41,10 +44,11 @@ export class RequestLog {
 
   attemptFailed(route: Route, outcome: AttemptOutcome): void {
     this.lastFailed = route;
-    const { id, publicProviderId: provider } = route;
+    const { id, providerId, publicProviderId: provider } = route;
     this.#deps.meter.attempted(provider, outcome);
     this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome });
-    this.#deps.events.attemptFailed({ requestId: this.#requestId, route: id, outcome });
+    const variable = this.#deps.providers.get(providerId)?.entry.api_key_env;
+    this.#deps.events.attemptFailed({ requestId: this.#requestId, route: id, provider: providerId, variable, outcome });
   }
 
   attemptServed({ publicProviderId }: Route): void {

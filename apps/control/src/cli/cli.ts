@@ -93,12 +93,12 @@ const commands: Readonly<Record<string, Command>> = {
   'provider add': {
     usage:
       'provider add URL [--id ID] [--name NAME] [--api-key-env NAME] [--registry FILE] [--catalog FILE] [--force] ' +
-      '[--insecure-http] [--privacy-class CLASS] [--context-length TOKENS] [--input-price USD] [--output-price USD]',
+      '[--insecure-http] [--privacy-class CLASS] [--context-length TOKENS] [--input-price USD] [--output-price USD] [--tools]',
     summary: 'ask a server for its models, and add it to a registry and a catalog file',
     options: {
       ...{ id: text, name: text, registry: text, catalog: text, force: { type: 'boolean' }, 'privacy-class': text },
       ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text },
-      'insecure-http': { type: 'boolean' },
+      ...{ 'insecure-http': { type: 'boolean' }, tools: { type: 'boolean' } },
     },
     run: (context, [address], values) => providerAdd(context, address, values),
   },

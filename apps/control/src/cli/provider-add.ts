@@ -1,4 +1,5 @@
 import {
+  type Ask,
   addProvider,
   askServer,
   type ProviderFiles,
@@ -7,9 +8,10 @@ import {
   serverEntry,
   serverKinds,
   serverModels,
+  takesTools,
 } from '@sotto/discovery';
 import { type CatalogFileInput, checkCatalog, importModels, parseRegistry, publicRegistry } from '@sotto/router';
-import { parseJson, providerIdSchema } from '@sotto/wire';
+import { type PrivacyClass, parseJson, providerIdSchema } from '@sotto/wire';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {
   defaultsOf,
@@ -69,49 +71,134 @@ interface Found {
   readonly models: CatalogFileInput['models'];
 }
 
-async function findModels(context: CliProcess, url: URL, values: ImportValues): Promise<Found> {
-  const given = values.id === undefined ? undefined : parseOption(values.id, providerIdSchema, idTakes);
+type Model = Found['models'][number];
+
+/** The facts that the operator gives about a server. A fact that is not given is `undefined`: the command makes up no price. */
+interface Given {
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly apiKeyEnv: string | undefined;
+  readonly key: string | undefined;
+  readonly privacyClass: PrivacyClass;
+  readonly contextLength: number | undefined;
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly tools: boolean;
+  readonly insecureHttp: boolean;
+}
+
+function givenBy(context: CliProcess, url: URL, values: ImportValues): Given {
   const isLoopback = loopbackHosts.has(url.hostname);
-  const isPlain = url.protocol === 'http:' && !isLoopback;
-  if (isPlain && values['insecure-http'] !== true) {
+  const insecureHttp = url.protocol === 'http:' && !isLoopback;
+  if (insecureHttp && values['insecure-http'] !== true) {
     throw new UsageError('plain http to another machine needs --insecure-http: its network would see all content');
   }
-  const plainly = isPlain ? { insecure_http: true } : {};
-  if (values['api-key-env'] === undefined) {
-    const server = await recogniseServer(url.origin, askServer(url.origin, fetch, answerMs));
-    if (server !== undefined) {
-      const id = given ?? server.kind;
-      context.error(`${serverKinds[server.kind].name} answers at ${url.origin}`);
-      for (const { model, reason } of server.leftOut) context.error(`left out: ${model}: ${reason}`);
-      return {
-        entry: { ...serverEntry(server.kind, id, server.baseUrl), ...plainly },
-        models: serverModels(server, id),
-      };
-    }
-  }
-  const id = given ?? parseOption(idFrom(url), providerIdSchema, idTakes);
-  const base = `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
-  const list = await fetchText(`${base}/models`, keyOf(context, values['api-key-env']), { plain: isPlain });
-  const privacyClass = privacyClassOf(values, isLoopback ? 'private' : 'anonymous');
-  const defaults = defaultsOf(values);
-  const imported = importModels(parseJson(list), {
-    ...{ provider: id, creator: id, privacyClass, asOf: today() },
+  const { input, output, contextLength } = defaultsOf(values);
+  const apiKeyEnv = values['api-key-env'];
+  return {
+    id: values.id === undefined ? undefined : parseOption(values.id, providerIdSchema, idTakes),
+    name: textOf(values.name),
+    key: keyOf(context, apiKeyEnv),
+    apiKeyEnv: textOf(apiKeyEnv),
+    privacyClass: privacyClassOf(values, isLoopback ? 'private' : 'anonymous'),
+    contextLength,
     // A server on this machine costs nothing unless the operator says so.
-    otherwise: isLoopback ? { ...defaults, input: defaults.input ?? 0, output: defaults.output ?? 0 } : defaults,
+    input: input ?? (isLoopback ? 0 : undefined),
+    output: output ?? (isLoopback ? 0 : undefined),
+    tools: values.tools === true,
+    insecureHttp,
+  };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+async function findModels(context: CliProcess, url: URL, values: ImportValues): Promise<Found> {
+  const given = givenBy(context, url, values);
+  const found = (await recognised(context, url, given)) ?? (await listed(context, url, given));
+  return {
+    entry: {
+      ...found.entry,
+      ...(given.name === undefined ? {} : { name: given.name }),
+      ...(given.apiKeyEnv === undefined ? {} : { api_key_env: given.apiKeyEnv }),
+      ...(given.insecureHttp ? { insecure_http: true } : {}),
+      privacy_class: given.privacyClass,
+    },
+    models: given.tools ? found.models.map(withTools) : found.models,
+  };
+}
+
+/** A server that is known by its own API, which tells what its models can do. */
+async function recognised(context: CliProcess, url: URL, given: Given): Promise<Found | undefined> {
+  const server = await recogniseServer(url.origin, askServer(url.origin, fetch, answerMs, given.key));
+  if (server === undefined) return undefined;
+  const id = given.id ?? server.kind;
+  context.error(`${serverKinds[server.kind].name} answers at ${url.origin}`);
+  for (const { model, reason } of server.leftOut) context.error(`left out: ${model}: ${reason}`);
+  const { input, output } = given;
+  if (input === undefined || output === undefined) {
+    throw new CliError(
+      `what ${url.origin} costs is not known: give --input-price and --output-price, 0 if it is your own; nothing was written`,
+    );
+  }
+  const models = serverModels(server, id).map((model): Model => {
+    const pricing = model.model_type === 'text' ? { input, output } : { input };
+    return {
+      ...model,
+      ...(given.contextLength === undefined ? {} : { context_length: given.contextLength }),
+      routes: model.routes.map((route) => ({ ...route, privacy_class: given.privacyClass, pricing })),
+    };
+  });
+  return { entry: serverEntry(server.kind, id, server.baseUrl), models };
+}
+
+/** Any other server, by its list of models in OpenAI's or OpenRouter's shape. */
+async function listed(context: CliProcess, url: URL, given: Given): Promise<Found> {
+  const id = given.id ?? parseOption(idFrom(url), providerIdSchema, idTakes);
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
+  const { key, privacyClass, insecureHttp, contextLength, input, output } = given;
+  const list = await fetchText(`${base}/models`, key, { plain: insecureHttp });
+  const otherwise = { contextLength, input, output };
+  const imported = importModels(parseJson(list), {
+    ...{ provider: id, creator: id, privacyClass, asOf: today(), otherwise },
   });
   if (imported === undefined) throw new CliError(`${base}/models is not a list of models in OpenAI's shape`);
   for (const { id: model, reason } of imported.leftOut) context.error(`left out: ${model}: ${reason}`);
-  const name = typeof values.name === 'string' ? values.name : id;
-  const keyName = values['api-key-env'];
+  const ask = askServer(base, fetch, answerMs, key);
   return {
-    entry: {
-      ...{ id, name, adapter: 'openai', base_url: base, ...plainly },
-      ...(typeof keyName === 'string' ? { api_key_env: keyName } : {}),
-      privacy_class: privacyClass,
-    },
-    models: imported.file.models,
+    entry: { id, name: id, adapter: 'openai', base_url: base },
+    models: given.tools ? imported.file.models : await withTriedTools(context, ask, imported.file.models),
   };
 }
+
+/** Trying costs a token of each model, so a server with more models is not asked. */
+const mostTried = 20;
+
+/** Tries which models take tools, where the list does not say what a model can do. */
+async function withTriedTools(context: CliProcess, ask: Ask, models: Found['models']): Promise<Found['models']> {
+  const silent = models.filter(({ model_type: type, routes }) => type === 'text' && routes.every(saysNothing));
+  if (silent.length > mostTried) {
+    context.error(`${silent.length} models do not say whether they take tools; add --tools if all do`);
+    return models;
+  }
+  const able = new Set<string>();
+  for (const model of silent) {
+    const [route] = model.routes;
+    if (route !== undefined && (await takesTools(ask, route.upstream_model))) able.add(model.id);
+    else context.error(`${model.id}: did not take a tool when asked; --tools says that it does`);
+  }
+  return models.map((model) => (able.has(model.id) ? withTools(model) : model));
+}
+
+const saysNothing = (route: Model['routes'][number]): boolean =>
+  route.capabilities === undefined && route.supported_parameters === undefined;
+
+const withTools = (model: Model): Model =>
+  model.model_type === 'text'
+    ? {
+        ...model,
+        routes: model.routes.map((route) => ({ ...route, capabilities: { ...route.capabilities, tools: true } })),
+      }
+    : model;
 
 const idTakes = '--id must be the id of a provider, such as `acme`: lower-case letters, digits and `-`';
 
@@ -131,7 +218,7 @@ function fileOf(values: ImportValues, option: string, otherwise: string): string
 const textUnder = (name: keyof ProviderFiles, text: string | undefined): Partial<ProviderFiles> =>
   text === undefined ? {} : { [name]: text };
 
-/** What the planes would refuse in the new files, each with its line. */
+/** Returns the problems for which the planes would refuse the new files, each with its line. */
 function problemsOf(names: ProviderFiles, { registry, catalog }: ProviderFiles): string[] {
   const parsed = parseRegistry(registry, '');
   const { problems } = checkCatalog(catalog, parsed.ok ? publicRegistry(parsed.value, () => true) : undefined, today());

@@ -3,18 +3,24 @@ import { appCompose, base64, snpMachineSchema, tdxMachineSchema } from '../hardw
 
 const machineConfig = z.string().max(65_536).optional();
 
-const tdxEvidenceSchema = tdxMachineSchema.extend({ machine_config: machineConfig });
+const tdxEvidenceSchema = tdxMachineSchema
+  .extend({ machine_config: machineConfig })
+  .meta({ title: 'TdxGatewayEvidence' });
 export type GatewayTdxEvidence = z.infer<typeof tdxEvidenceSchema>;
 
-const snpEvidenceSchema = snpMachineSchema.extend({ app_compose: appCompose, machine_config: machineConfig });
+const snpEvidenceSchema = snpMachineSchema
+  .extend({ app_compose: appCompose, machine_config: machineConfig })
+  .meta({ title: 'SnpGatewayEvidence' });
 export type GatewaySnpEvidence = z.infer<typeof snpEvidenceSchema>;
 
 /** A separate type, so that none of its fields can reach a verifier of hardware. */
-const simulatedEvidenceSchema = z.object({
-  tee_type: z.literal('simulated'),
-  simulated: z.literal(true),
-  simulated_evidence: base64(256),
-});
+const simulatedEvidenceSchema = z
+  .object({
+    tee_type: z.literal('simulated'),
+    simulated: z.literal(true),
+    simulated_evidence: base64(256),
+  })
+  .meta({ title: 'SimulatedGatewayEvidence' });
 
 /**
  * The source that the gateway's image claims to be built from. It is a claim, because hardware measures images, not

@@ -235,7 +235,7 @@ export const signInContracts = contracts({
     operationId: 'endPasskeyReview',
     summary: 'Mark passkeys as reviewed',
     credentials: ['session'],
-    body: 'empty',
+    body: 'optional',
     ...done,
     examples: { answer: { status: true } },
     errors: [...ofAuth, 'unauthenticated'],

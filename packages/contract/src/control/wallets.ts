@@ -2,7 +2,7 @@ import * as wire from '@sotto/wire';
 import { contracts } from '../contract.ts';
 import { json } from '../route.ts';
 
-/** Blind credits and the wallets that they pay for. 404 unless the operator enabled anonymous wallets. */
+/** Blind credits and the wallets that they pay for. Each route is `not_found` unless the operator enabled anonymous wallets. */
 export const walletContracts = contracts({
   'GET /v1/credits': {
     operationId: 'getCreditIssuer',
@@ -13,6 +13,7 @@ export const walletContracts = contracts({
     cache: 'public',
     answer: wire.creditIssuerSchema,
     returns: 'The issuer and its keys.',
+    errors: ['not_found'],
   },
   'POST /v1/credits/codes': {
     operationId: 'createCreditCode',
@@ -24,7 +25,7 @@ export const walletContracts = contracts({
     status: 201,
     answer: wire.creditCodeSchema,
     returns: 'The code. Only this answer contains it.',
-    errors: ['session_not_fresh'],
+    errors: ['session_not_fresh', 'not_found'],
   },
   'POST /v1/credits': {
     operationId: 'withdrawCredits',
@@ -35,7 +36,7 @@ export const walletContracts = contracts({
     body: wire.withdrawCreditsSchema,
     answer: wire.signedCreditsSchema,
     returns: 'A blind signature of each number.',
-    errors: ['forbidden', 'insufficient_balance', 'top_up_limit'],
+    errors: ['not_found', 'forbidden', 'insufficient_balance', 'top_up_limit'],
   },
   'POST /v1/wallets': {
     operationId: 'createWallet',
@@ -54,7 +55,7 @@ export const walletContracts = contracts({
         content: [json(wire.walletOrderSchema)],
       },
     ],
-    errors: ['credits_spent', 'conflict', 'rate_limited', 'rail_disabled', 'rail_error'],
+    errors: ['not_found', 'credits_spent', 'conflict', 'rate_limited', 'rail_disabled', 'rail_error'],
   },
   'POST /v1/wallets/close': {
     operationId: 'closeWallet',

@@ -10,7 +10,7 @@ import type {
   RouteDescription,
 } from '../route.ts';
 import { allHeaders, headerGroups, headersOfAll, headersOfErrors } from './headers.ts';
-import { components, namedJsonSchemas, nameOf, propertiesOf, queryJsonSchemas } from './json-schema.ts';
+import { components, namedJsonSchemas, nameOf, queryJsonSchemas, withNamedParts } from './json-schema.ts';
 import { annotate, notes } from './notes.ts';
 
 /** An OpenAPI 3.1 document, with the fields that its readers here use. */
@@ -21,6 +21,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, ApiResponse>>;
     readonly headers: Readonly<Record<string, JsonSchema>>;
     readonly examples: Readonly<Record<string, JsonSchema>>;
     readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
@@ -35,7 +36,7 @@ export interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes };
-  readonly responses: Readonly<Record<string, ApiResponse>>;
+  readonly responses: Readonly<Record<string, ApiResponse | ErrorReference>>;
 }
 
 export interface Parameter {
@@ -52,6 +53,23 @@ export interface ApiResponse {
   readonly content?: MediaTypes;
 }
 
+/** An error answer, with the types of its status that the operation has. */
+export interface ErrorReference {
+  readonly $ref: string;
+  readonly description: string;
+}
+
+/** Returns the answer that an operation has for a status: its own, or the one that it refers to, with its description. */
+export function responseOf(
+  { components: { responses } }: OpenApiDocument,
+  answer: ApiResponse | ErrorReference,
+): ApiResponse {
+  if (!('$ref' in answer)) return answer;
+  return { ...responses[answer.$ref.slice(responsePrefix.length)], description: answer.description };
+}
+
+const responsePrefix = '#/components/responses/';
+
 export type MediaTypes = Readonly<Record<string, { readonly schema: JsonSchema; readonly [keyword: string]: unknown }>>;
 
 const version = '1';
@@ -66,7 +84,8 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
   }
   const { title, description, tags, routes } = origin;
   const used = new Set(routes.flatMap(({ credentials }) => credentials));
-  const headers = headersReferredTo(paths);
+  const responses = errorResponses(routes.flatMap(({ errors }) => errors));
+  const headers = headersReferredTo([paths, responses]);
   const document = {
     openapi: '3.1.1' as const,
     info: { title, version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
@@ -74,7 +93,8 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
     tags,
     paths,
     components: {
-      schemas: schemasReachedFrom([paths, headers]),
+      schemas: schemasReachedFrom([paths, responses, headers]),
+      responses,
       headers,
       examples: errorExamples(routes.flatMap(({ errors }) => errors)),
       securitySchemes: Object.fromEntries(
@@ -85,9 +105,9 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
   return document;
 }
 
-/** Returns the headers that `paths` refers to. */
-function headersReferredTo(paths: unknown): Record<string, JsonSchema> {
-  const text = JSON.stringify(paths);
+/** Returns the headers that a part of the document refers to. */
+function headersReferredTo(part: unknown): Record<string, JsonSchema> {
+  const text = JSON.stringify(part);
   return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
 }
 
@@ -96,7 +116,7 @@ let everySchema: Readonly<Record<string, JsonSchema>> | undefined;
 /** Returns all schemas with their notes. Built once. */
 function allSchemas(): Readonly<Record<string, JsonSchema>> {
   if (everySchema !== undefined) return everySchema;
-  const schemas = namedJsonSchemas(Object.fromEntries(components));
+  const schemas = withNamedParts(namedJsonSchemas(Object.fromEntries(components)));
   annotate(schemas, notes);
   everySchema = schemas;
   return schemas;
@@ -120,14 +140,14 @@ function schemasReachedFrom(root: unknown): Record<string, JsonSchema> {
 }
 
 function operationOf(route: RouteDescription): Operation {
-  const { operationId, tag, summary, description, credentials, body, answers, errors } = route;
+  const { operationId, tag, summary, description, credentials, isOpenToAll, body, answers, errors } = route;
   const parameters = parametersOf(route);
   return {
     operationId,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: credentials.map((name) => ({ [name]: [] })),
+    security: [...credentials.map((name) => ({ [name]: [] })), ...(isOpenToAll ? [{}] : [])],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -172,8 +192,11 @@ const contentOf = (contents: readonly Content[]): MediaTypes =>
     ]),
   );
 
-function responsesOf(answers: readonly AnswerDescription[], errors: readonly ErrorType[]): Record<string, ApiResponse> {
-  const responses: Record<string, ApiResponse> = {};
+function responsesOf(
+  answers: readonly AnswerDescription[],
+  errors: readonly ErrorType[],
+): Record<string, ApiResponse | ErrorReference> {
+  const responses: Record<string, ApiResponse | ErrorReference> = {};
   for (const { status, description, content, headers: groups = [] } of answers) {
     const names = groups.flatMap((group) => Object.keys(headerGroups[group]));
     responses[status] = {
@@ -182,14 +205,50 @@ function responsesOf(answers: readonly AnswerDescription[], errors: readonly Err
       ...(content === undefined ? {} : { content: contentOf(content) }),
     };
   }
-  const byStatus = Map.groupBy(new Set(errors), (type) => errorTable[type].status);
-  for (const [status, types] of byStatus) {
-    const made = errorResponse(types);
+  for (const [status, types] of byStatus(errors)) {
     const beside = responses[status];
-    responses[status] = beside === undefined ? made : eitherOf(beside, made);
+    responses[status] =
+      beside === undefined || '$ref' in beside
+        ? { $ref: `${responsePrefix}${responseName(status)}`, description: toldTypes(types) }
+        : eitherOf(beside, errorResponse(types));
   }
   return responses;
 }
+
+const byStatus = (types: readonly ErrorType[]): Map<number, ErrorType[]> =>
+  Map.groupBy(new Set(types), (type) => errorTable[type].status);
+
+/** `404` is `NotFound`, as HTTP names it. */
+const responseName = (status: number): string => {
+  const name = statusNames[status];
+  if (name === undefined) throw new Error(`the status ${status} of an error has no name`);
+  return name;
+};
+
+/** Names of RFC 9110, and of OpenAI for the one that no standard has. */
+const statusNames: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  402: 'PaymentRequired',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'PreconditionFailed',
+  413: 'ContentTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'UnprocessableContent',
+  429: 'TooManyRequests',
+  500: 'InternalServerError',
+  502: 'BadGateway',
+  503: 'ServiceUnavailable',
+  504: 'GatewayTimeout',
+};
+
+/** The error answers of an origin, one for each status. */
+const errorResponses = (types: readonly ErrorType[]): Record<string, ApiResponse> =>
+  Object.fromEntries([...byStatus(types)].map(([status, own]) => [responseName(status), errorResponse(own)]));
 
 /** Merges a status that has both an answer of its own and the error body, as 503 of `/readyz` does. */
 function eitherOf(own: ApiResponse, error: ApiResponse): ApiResponse {
@@ -203,25 +262,19 @@ function eitherOf(own: ApiResponse, error: ApiResponse): ApiResponse {
 
 function errorResponse(types: readonly ErrorType[]): ApiResponse {
   return {
-    description: types.map((type) => `\`${type}\`: ${errorTable[type].message}`).join('\n\n'),
+    description: toldTypes(types),
     headers: headerRefs(Object.keys(headersOfErrors)),
     content: {
       'application/json': {
-        schema: errorSchema(types),
+        schema: { $ref: '#/components/schemas/Error' },
         examples: Object.fromEntries(types.map((type) => [type, { $ref: `#/components/examples/${type}` }])),
       },
     },
   };
 }
 
-/** The error body with only these types. One object, because linters do not merge the parts of an `allOf`. */
-function errorSchema(types: readonly ErrorType[]): JsonSchema {
-  const { Error: envelope = {} } = allSchemas();
-  const { error = {} } = propertiesOf(envelope);
-  const name = { type: 'string', enum: types };
-  const narrowed = { ...error, properties: { ...propertiesOf(error), type: name, code: name } };
-  return { ...envelope, properties: { error: narrowed } };
-}
+const toldTypes = (types: readonly ErrorType[]): string =>
+  types.map((type) => `\`${type}\`: ${errorTable[type].message}`).join('\n\n');
 
 const headerRef = (name: string): string => `#/components/headers/${name}`;
 const headerRefs = (names: readonly string[]): Record<string, JsonSchema> =>

@@ -60,6 +60,30 @@ function withoutIds({ $id: _id, $schema: _schema, '~standard': _standard, ...sch
   return schema;
 }
 
+/**
+ * Moves each part that has a `title` into a schema of that name, so that generated clients have a name for it. Parts with the same title
+ * must be the same.
+ */
+export function withNamedParts(schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  const named: Record<string, JsonSchema> = {};
+  const moved = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(moved);
+    if (typeof value !== 'object' || value === null) return value;
+    const { title, ...part } = value as JsonSchema;
+    const inner = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, moved(each)]));
+    if (typeof title !== 'string') return title === undefined ? inner : { title: moved(title), ...inner };
+    const known = named[title] ?? inner;
+    if (title in schemas || JSON.stringify(known) !== JSON.stringify(inner))
+      throw new Error(`two schemas would be called ${title} in the document`);
+    named[title] = known;
+    return { $ref: refOf(title) };
+  };
+  const outer = Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, moved(schema) as JsonSchema]),
+  );
+  return { ...outer, ...named };
+}
+
 const ending = /(?:Answer)?Schema$/;
 
 /** The schemas of the document by name. Names follow the exports: `createKeySchema` is `CreateKey`, `keyAnswerSchema` is `Key`. */

@@ -24,14 +24,14 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   MaxPrice: 'Price limits in USD per million tokens. An absent side has no limit.',
   ProviderPolicy:
     'A provider id alone means `{"only": [id], "allow_fallbacks": false}`. A request can tighten the preferences of its workspace, never loosen them.',
-  'ProviderPolicy.order': 'Providers to try first, in this order.',
-  'ProviderPolicy.only': 'Use only these providers.',
-  'ProviderPolicy.ignore': 'Never use these providers.',
-  'ProviderPolicy.allow_fallbacks': 'False: only one attempt, at the first eligible route. Default true.',
-  'ProviderPolicy.sort': 'Order of the eligible routes. Default `privacy`.',
-  'ProviderPolicy.minimum_privacy': 'The weakest class that any attempt may use.',
-  'ProviderPolicy.require_parameters': 'Use only routes that accept every parameter of the request.',
-  'ProviderPolicy.max_attempts': "Most providers to try. Default 3, or the workspace's limit.",
+  'ProviderPolicyObject.order': 'Providers to try first, in this order.',
+  'ProviderPolicyObject.only': 'Use only these providers.',
+  'ProviderPolicyObject.ignore': 'Never use these providers.',
+  'ProviderPolicyObject.allow_fallbacks': 'False: only one attempt, at the first eligible route. Default true.',
+  'ProviderPolicyObject.sort': 'Order of the eligible routes. Default `privacy`.',
+  'ProviderPolicyObject.minimum_privacy': 'The weakest class that any attempt may use.',
+  'ProviderPolicyObject.require_parameters': 'Use only routes that accept every parameter of the request.',
+  'ProviderPolicyObject.max_attempts': "Most providers to try. Default 3, or the workspace's limit.",
   'Preferences.provider_sort': 'Sort for requests without `provider`.',
   'Preferences.privacy_boundary': 'The weakest class that any request may use: `anonymous`, `private` or `tee`.',
   'Preferences.fallback_floor':
@@ -92,17 +92,17 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'CreateApp.redirect_uris': 'https, or http on loopback. Compared exactly.',
   'CreateApp.scopes': 'The scopes that the app can request.',
   'UpdateApp.redirect_uris': 'A change ends all grants of the app.',
-  'AnswerInteraction.workspace_id':
+  'AllowInteraction.workspace_id':
     'The workspace whose models, limits and balance the app uses. Default: the default workspace.',
-  'AnswerInteraction.credit_limit_usd':
+  'AllowInteraction.credit_limit_usd':
     'The most that the app can spend in total, in USD. Null: no limit. Required if it requests `inference`.',
   'App.client_secret': 'Only in the answer that created it.',
   'Grant.key_id': 'The key that usage lists the requests of the app under. Its secret does not exist.',
   'Grant.ended_at': 'Null while the grant is active.',
-  'Interaction.app.verified': 'Always false: publishers of apps are not verified.',
+  'Interaction.verified': 'Always false: publishers of apps are not verified.',
   'SetMonthlyGrant.amount_usd': 'USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.',
   'Account.monthly_grant': 'Null: this deployment gives no monthly grants.',
-  'MonthlyGrant.spent': 'What the grant has paid of booked requests. Running requests are not in this sum.',
+  'MonthlyGrant.spent': 'The sum of booked requests that the grant has paid. Running requests are not in this sum.',
   'MonthlyGrant.renews_at': 'When what is left expires, and the next grant comes.',
   'CreateOrder.save_card': 'Consent to keep the card for auto top-up. Only with the rail `card`.',
   Error: 'The body of every error.',
@@ -113,8 +113,8 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'Error.request_id': 'The id of this request. Name it when you report a problem.',
   'Usage.cost': usd,
   'ChatCompletion.model': 'The canonical id of the model that served.',
-  'ChatCompletion.choices.message.reasoning':
-    'What the model thought, if its provider shows it. `reasoning_content` has the same text.',
+  'ChatCompletion.reasoning':
+    'The thoughts of the model, if its provider shows them. `reasoning_content` has the same text.',
   'Ticket.privacy_class': 'The weakest class that the policy allows.',
   Pricing: 'USD per million tokens, per image, per million input characters.',
   'Model.auto_provider': 'The provider that Auto would choose now.',
@@ -141,7 +141,8 @@ export function annotate(
   notes: Readonly<Record<string, string | JsonSchema>>,
 ): void {
   for (const [place, note] of Object.entries(notes)) {
-    const [component = '', field] = place.split('.');
+    const [component = '', field, ...more] = place.split('.');
+    if (more.length > 0) throw new Error(`the note about ${place} names more than a field`);
     const schema = schemas[component];
     const found = schema === undefined ? [] : field === undefined ? [schema] : fieldsNamed(field, schema);
     if (found.length === 0) throw new Error(`a note about ${place}, which there is not`);

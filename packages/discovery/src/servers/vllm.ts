@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import { type Ask, type Leave, type ServedModel, tokens } from '../model-server.ts';
+import { chats, takesTools } from '../probe.ts';
 
 const modelsSchema = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), owned_by: z.literal('vllm'), max_model_len: tokens })).min(1),
 });
-const chatSchema = z.looseObject({ choices: z.array(z.unknown()) });
 const vectorsSchema = z.looseObject({ data: z.array(z.unknown()) });
 
 /**
- * Reads a vLLM server: https://docs.vllm.ai, "OpenAI-Compatible Server". Its list does not say what a model can do, and it
- * refuses tools unless it was started with them. So this asks each model for one token, without and with a tool.
+ * Reads a vLLM server: https://docs.vllm.ai, "OpenAI-Compatible Server". Its list does not say what a model can do, so this asks
+ * each model for one token, without and with a tool.
  */
 export async function readVllm(ask: Ask, leave: Leave): Promise<readonly ServedModel[] | undefined> {
   const listed = modelsSchema.safeParse(await ask('/v1/models')).data;
   if (listed === undefined) return undefined;
+  const askApi: Ask = (path, body) => ask(`/v1${path}`, body);
   const models = await Promise.all(
     listed.data.map(async ({ id, max_model_len: contextLength }): Promise<ServedModel[]> => {
       if (contextLength === undefined) {
@@ -21,9 +22,7 @@ export async function readVllm(ask: Ask, leave: Leave): Promise<readonly ServedM
         return [];
       }
       const facts = { name: id, contextLength, vision: false };
-      const chats = async (more: object): Promise<boolean> =>
-        chatSchema.safeParse(await ask('/v1/chat/completions', { model: id, ...question, ...more })).success;
-      const [isText, tools] = await Promise.all([chats({}), chats({ tools: [tool] })]);
+      const [isText, tools] = await Promise.all([chats(askApi, id), takesTools(askApi, id)]);
       if (isText) return [{ ...facts, type: 'text', tools, structuredOutput: true }];
       const embeds = vectorsSchema.safeParse(await ask('/v1/embeddings', { model: id, input: 'Hi' })).success;
       if (embeds) return [{ ...facts, type: 'embedding', tools: false, structuredOutput: false }];
@@ -33,6 +32,3 @@ export async function readVllm(ask: Ask, leave: Leave): Promise<readonly ServedM
   );
   return models.flat();
 }
-
-const question = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 };
-const tool = { type: 'function', function: { name: 'noop', parameters: { type: 'object', properties: {} } } };

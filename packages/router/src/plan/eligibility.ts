@@ -155,7 +155,11 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
       'provider',
     ),
   capability: ({ id }, { needs }) =>
-    refusalOf('no_provider_route', `No eligible provider of ${id} supports what the request needs: ${needed(needs)}.`),
+    refusalOf(
+      'no_provider_route',
+      `No eligible provider of ${id} supports what the request needs: ${needed(needs)}. ` +
+        'The operator states this in the catalog, in `capabilities` of a route.',
+    ),
   parameters: ({ id, routes }, { needs }) =>
     refusalOf(
       'no_provider_route',

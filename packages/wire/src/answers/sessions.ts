@@ -22,8 +22,12 @@ export const signedUpSchema = z.strictObject({ token: z.null(), user: authUserSc
  * second factor.
  */
 export const signedInSchema = z.union([
-  z.strictObject({ redirect: z.boolean(), token: z.string(), url: z.string().optional(), user: authUserSchema }),
-  z.strictObject({ twoFactorRedirect: z.literal(true), twoFactorMethods: z.array(z.enum(['totp'])) }),
+  z
+    .strictObject({ redirect: z.boolean(), token: z.string(), url: z.string().optional(), user: authUserSchema })
+    .meta({ title: 'SignedInUser' }),
+  z
+    .strictObject({ twoFactorRedirect: z.literal(true), twoFactorMethods: z.array(z.enum(['totp'])) })
+    .meta({ title: 'SecondFactorAsked' }),
 ]);
 
 /** Who may create an account. */
@@ -107,23 +111,25 @@ export const signInWaysSchema = z.array(
 
 export const signedOutSchema = z.looseObject({ success: z.literal(true) });
 
-const authSessionRowSchema = z.strictObject({
-  id: z.string(),
-  userId: z.string(),
-  /** Id of the session for `/auth/revoke-session`. Never the value of the cookie. */
-  token: z.string(),
-  expiresAt: instant,
-  createdAt: instant,
-  updatedAt: instant,
-  ipAddress: z.string().nullable(),
-  userAgent: z.string().nullable(),
-});
+const authSessionRowSchema = z
+  .strictObject({
+    id: z.string(),
+    userId: z.string(),
+    /** Id of the session for `/auth/revoke-session`. Never the value of the cookie. */
+    token: z.string(),
+    expiresAt: instant,
+    createdAt: instant,
+    updatedAt: instant,
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ title: 'SessionRow' });
 
 /** Answer of `POST /auth/passkey/verify-authentication`. The session is in the cookie. */
 export const passkeySignedInSchema = z.strictObject({ session: authSessionRowSchema, user: authUserSchema });
 
 /** Answer of `GET /auth/get-session`; null without a session. */
-export const authSessionSchema = z.strictObject({ session: authSessionRowSchema, user: authUserSchema }).nullable();
+export const authSessionSchema = passkeySignedInSchema.nullable();
 
 /** Answer of `GET /auth/list-sessions`. */
 export const authSessionListSchema = z.array(authSessionRowSchema);

@@ -47,6 +47,12 @@ export const billingSettingsSchema = z
     if (body.receipt_details !== undefined) return;
     for (const name of ['low_balance_usd', 'auto_top_up'] as const)
       if (body[name] === undefined) context.addIssue({ code: 'custom', path: [name], message: 'is required' });
+  })
+  .meta({
+    anyOf: [
+      { type: 'object', required: ['receipt_details'] },
+      { type: 'object', required: ['low_balance_usd', 'auto_top_up'] },
+    ],
   });
 export type BillingSettings = z.infer<typeof billingSettingsSchema>;
 

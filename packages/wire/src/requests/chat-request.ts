@@ -22,21 +22,25 @@ const seedSchema = z
   .custom<number | object>(isSeed, { error: 'must be an integer of at most 64 bits' })
   .meta({ type: 'integer', format: 'int64', minimum: -(2 ** 63), maximum: 2 ** 63 });
 
-const toolSchema = z.object({
-  type: z.literal('function').default('function'),
-  function: z.object({
-    name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: 'must be a function name of letters, digits, _ . -' }),
-    description: omittable(contentSchema),
-    parameters: omittable(jsonObjectSchema),
-    strict: z.boolean().nullish(),
-  }),
-  cache_control: cacheControlSchema,
-});
+const toolSchema = z
+  .object({
+    type: z.literal('function').default('function'),
+    function: z.object({
+      name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: 'must be a function name of letters, digits, _ . -' }),
+      description: omittable(contentSchema),
+      parameters: omittable(jsonObjectSchema),
+      strict: z.boolean().nullish(),
+    }),
+    cache_control: cacheControlSchema,
+  })
+  .meta({ title: 'Tool' });
 
 const toolChoiceSchema = z.union(
   [
     z.enum(['none', 'auto', 'required']),
-    z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) }),
+    z
+      .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
+      .meta({ title: 'ToolChoiceFunction' }),
   ],
   { error: 'must be `none`, `auto`, `required` or a function to call' },
 );
@@ -44,17 +48,19 @@ const toolChoiceSchema = z.union(
 const responseFormatSchema = z.discriminatedUnion(
   'type',
   [
-    z.object({ type: z.literal('text') }),
-    z.object({ type: z.literal('json_object') }),
-    z.object({
-      type: z.literal('json_schema'),
-      json_schema: z.object({
-        name: z.string().min(1).max(64),
-        description: omittable(contentSchema),
-        schema: omittable(jsonObjectSchema),
-        strict: z.boolean().nullish(),
-      }),
-    }),
+    z.object({ type: z.literal('text') }).meta({ title: 'ResponseFormatText' }),
+    z.object({ type: z.literal('json_object') }).meta({ title: 'ResponseFormatJsonObject' }),
+    z
+      .object({
+        type: z.literal('json_schema'),
+        json_schema: z.object({
+          name: z.string().min(1).max(64),
+          description: omittable(contentSchema),
+          schema: omittable(jsonObjectSchema),
+          strict: z.boolean().nullish(),
+        }),
+      })
+      .meta({ title: 'ResponseFormatJsonSchema' }),
   ],
   { error: 'must have a `type` of text, json_object or json_schema' },
 );

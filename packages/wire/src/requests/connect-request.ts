@@ -69,11 +69,13 @@ export const grantListQuerySchema = z.strictObject({ workspace_id: z.uuid().opti
  * by accident. Null means no limit.
  */
 export const answerInteractionSchema = z.discriminatedUnion('decision', [
-  z.strictObject({ decision: z.literal('deny') }),
-  z.strictObject({
-    decision: z.literal('allow'),
-    workspace_id: omittable(z.uuid()),
-    credit_limit_usd: z.number().min(0).max(1_000_000).nullable().optional(),
-  }),
+  z.strictObject({ decision: z.literal('deny') }).meta({ title: 'DenyInteraction' }),
+  z
+    .strictObject({
+      decision: z.literal('allow'),
+      workspace_id: omittable(z.uuid()),
+      credit_limit_usd: z.number().min(0).max(1_000_000).nullable().optional(),
+    })
+    .meta({ title: 'AllowInteraction' }),
 ]);
 export type AnswerInteraction = z.infer<typeof answerInteractionSchema>;

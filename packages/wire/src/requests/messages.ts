@@ -45,13 +45,17 @@ export const cacheControlSchema = z
   .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
   .nullish();
 
-const textPart = z.object({ type: z.literal('text'), text: contentSchema, cache_control: cacheControlSchema });
-const imagePart = z.object({
-  type: z.literal('image_url'),
-  image_url: z.object({ url: imageUrlSchema, detail: omittable(z.enum(['auto', 'low', 'high'])) }),
-  cache_control: cacheControlSchema,
-});
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: contentSchema });
+const textPart = z
+  .object({ type: z.literal('text'), text: contentSchema, cache_control: cacheControlSchema })
+  .meta({ title: 'TextPart' });
+const imagePart = z
+  .object({
+    type: z.literal('image_url'),
+    image_url: z.object({ url: imageUrlSchema, detail: omittable(z.enum(['auto', 'low', 'high'])) }),
+    cache_control: cacheControlSchema,
+  })
+  .meta({ title: 'ImagePart' });
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: contentSchema }).meta({ title: 'RefusalPart' });
 
 const textContent = z.union([contentSchema, z.array(textPart).min(1).max(maxParts)], {
   error: 'must be a string or an array of text parts',
@@ -71,11 +75,13 @@ const assistantContent = z.union(
   },
 );
 
-const toolCallSchema = z.object({
-  id: requiredContent,
-  type: z.literal('function'),
-  function: z.object({ name: requiredContent, arguments: contentSchema }),
-});
+const toolCallSchema = z
+  .object({
+    id: requiredContent,
+    type: z.literal('function'),
+    function: z.object({ name: requiredContent, arguments: contentSchema }),
+  })
+  .meta({ title: 'ToolCall' });
 
 const name = omittable(z.string().min(1).max(64));
 
@@ -83,21 +89,25 @@ const name = omittable(z.string().min(1).max(64));
 export const messageSchema = z.discriminatedUnion(
   'role',
   [
-    z.object({ role: z.literal('system'), content: textContent, name }),
-    z.object({ role: z.literal('developer'), content: textContent, name }),
-    z.object({ role: z.literal('user'), content: seenContent, name }),
-    z.object({
-      role: z.literal('assistant'),
-      content: assistantContent.nullish(),
-      refusal: contentSchema.nullish(),
-      /** Reasoning of an earlier answer. Some models need it again during a tool loop. */
-      reasoning: contentSchema.nullish(),
-      reasoning_content: contentSchema.nullish(),
-      reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),
-      tool_calls: omittable(z.array(toolCallSchema).max(128)),
-      name,
-    }),
-    z.object({ role: z.literal('tool'), content: seenContent, tool_call_id: requiredContent }),
+    z.object({ role: z.literal('system'), content: textContent, name }).meta({ title: 'SystemMessage' }),
+    z.object({ role: z.literal('developer'), content: textContent, name }).meta({ title: 'DeveloperMessage' }),
+    z.object({ role: z.literal('user'), content: seenContent, name }).meta({ title: 'UserMessage' }),
+    z
+      .object({
+        role: z.literal('assistant'),
+        content: assistantContent.nullish(),
+        refusal: contentSchema.nullish(),
+        /** Reasoning of an earlier answer. Some models need it again during a tool loop. */
+        reasoning: contentSchema.nullish(),
+        reasoning_content: contentSchema.nullish(),
+        reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),
+        tool_calls: omittable(z.array(toolCallSchema).max(128)),
+        name,
+      })
+      .meta({ title: 'AssistantMessage' }),
+    z
+      .object({ role: z.literal('tool'), content: seenContent, tool_call_id: requiredContent })
+      .meta({ title: 'ToolMessage' }),
   ],
   { error: 'must have a `role` of system, developer, user, assistant or tool' },
 );

@@ -23,8 +23,18 @@ function refusal(body: unknown, schema: Parameters<typeof parseRequest>[0] = cha
 describe('parseRequest', () => {
   it.each([
     [chat({ provider: { max_attempts: 4 } }), 'invalid_request', 'provider.max_attempts', /at most 3/],
-    [chat({ provider: { quantizations: ['fp8'] } }), 'invalid_request', 'provider', /Unknown field `quantizations`/],
-    [chat({ provider: { data_collection: 'deny' } }), 'invalid_request', 'provider', /`data_collection`/],
+    [
+      chat({ provider: { quantizations: ['fp8'] } }),
+      'invalid_request',
+      'provider.quantizations',
+      /Unknown field `quantizations`/,
+    ],
+    [
+      chat({ provider: { data_collection: 'deny' } }),
+      'invalid_request',
+      'provider.data_collection',
+      /`data_collection`/,
+    ],
     [chat({ provider: { sort: 'default' } }), 'invalid_request', 'provider.sort', /`privacy` or `price`/],
     [chat({ provider: { sort: 1 } }), 'invalid_provider_policy', 'provider.sort', /`privacy` or `price`/],
     [chat({ provider: { minimum_privacy: 2 } }), 'invalid_provider_policy', 'provider.minimum_privacy', /`tee`/],

@@ -31,7 +31,11 @@ export function requestError(error: z.ZodError): ServiceError {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.slice(0, 5).map((key) => `\`${key.slice(0, 64)}\``);
     const where = param === undefined ? 'the request' : `\`${param}\``;
-    return new ServiceError('invalid_request', { message: `Unknown field ${keys.join(', ')} in ${where}.`, param });
+    const unknown = [...path, issue.keys[0]?.slice(0, 64)].join('.');
+    return new ServiceError('invalid_request', {
+      message: `Unknown field ${keys.join(', ')} in ${where}.`,
+      param: unknown,
+    });
   }
   const subject = param === undefined ? 'The body' : `\`${param}\``;
   return new ServiceError(isMalformedPolicy(issue) ? 'invalid_provider_policy' : 'invalid_request', {

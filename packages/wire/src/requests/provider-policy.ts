@@ -35,6 +35,7 @@ const providerPolicyObjectSchema = z
     require_parameters: z.boolean().nullish(),
     max_attempts: z.int().min(1).max(3).nullish(),
   })
+  .meta({ title: 'ProviderPolicyObject' })
   .transform(withoutNulls);
 
 /** The request field `provider`: the id of one provider, or a policy object. */

@@ -8,18 +8,20 @@ export const reasoningEffortSchema = z
   .regex(/^[a-z]{1,16}$/, { error: 'must be an effort level such as `low`' });
 
 /** The request field `reasoning`. `max_tokens` and `exclude` are refused with their own messages. */
-export const reasoningSchema = z.strictObject({
-  effort: reasoningEffortSchema.nullish(),
-  enabled: z.boolean().nullish(),
-  /** A field of OpenAI's Responses API, without effect: the answer has all reasoning that the provider sends. */
-  summary: z.string().max(64).nullish(),
-  max_tokens: z
-    .undefined({ error: 'is not supported: reasoning tokens share the `max_completion_tokens` ceiling' })
-    .nullish(),
-  exclude: z
-    .undefined({ error: 'is not supported: use `strip_thinking_response` of the provider parameters' })
-    .nullish(),
-});
+export const reasoningSchema = z
+  .strictObject({
+    effort: reasoningEffortSchema.nullish(),
+    enabled: z.boolean().nullish(),
+    /** A field of OpenAI's Responses API, without effect: the answer has all reasoning that the provider sends. */
+    summary: z.string().max(64).nullish(),
+    max_tokens: z
+      .undefined({ error: 'is not supported: reasoning tokens share the `max_completion_tokens` ceiling' })
+      .nullish(),
+    exclude: z
+      .undefined({ error: 'is not supported: use `strip_thinking_response` of the provider parameters' })
+      .nullish(),
+  })
+  .meta({ title: 'ReasoningSettings' });
 
 /** The reasoning settings of a request in one form. Absent fields were not set. */
 export interface ReasoningSelection {
@@ -75,15 +77,21 @@ const shared = {
 export const reasoningDetailSchema = z.discriminatedUnion(
   'type',
   [
-    z.object({
-      type: z.literal('reasoning.text'),
-      text: contentSchema.nullish(),
-      signature: contentSchema.nullish(),
-      ...shared,
-    }),
+    z
+      .object({
+        type: z.literal('reasoning.text'),
+        text: contentSchema.nullish(),
+        signature: contentSchema.nullish(),
+        ...shared,
+      })
+      .meta({ title: 'ReasoningText' }),
     /** `id`: the tool call that it belongs to, if any. */
-    z.object({ type: z.literal('reasoning.encrypted'), data: contentSchema, ...shared }),
-    z.object({ type: z.literal('reasoning.summary'), summary: contentSchema, ...shared }),
+    z
+      .object({ type: z.literal('reasoning.encrypted'), data: contentSchema, ...shared })
+      .meta({ title: 'ReasoningEncrypted' }),
+    z
+      .object({ type: z.literal('reasoning.summary'), summary: contentSchema, ...shared })
+      .meta({ title: 'ReasoningSummary' }),
   ],
   { error: 'must have a `type` of reasoning.text, reasoning.encrypted or reasoning.summary' },
 );

@@ -15,7 +15,7 @@ export interface Described {
   readonly operation: Operation;
   readonly schemas: OpenApiDocument['components']['schemas'];
   readonly examples: OpenApiDocument['components']['examples'];
-  /** What a search looks at, in lower case. */
+  /** The text that a search looks at, in lower case. */
   readonly searched: string;
 }
 
@@ -39,9 +39,10 @@ export function describe(
 function searchedOf(method: string, path: string, operation: Operation, schemas: Described['schemas']): string {
   const { operationId, summary, description = '', parameters = [], requestBody, responses } = operation;
   const said = Object.values(responses).map(({ description: text }) => text);
-  const names = [requestBody?.content, responses['200']?.content, responses['201']?.content].flatMap((content) =>
-    fieldNames(jsonOf(content), schemas, 3),
+  const answers = [responses['200'], responses['201']].map((answer) =>
+    answer === undefined || '$ref' in answer ? undefined : answer.content,
   );
+  const names = [requestBody?.content, ...answers].flatMap((content) => fieldNames(jsonOf(content), schemas, 3));
   const words = [`${method} ${path}`, operationId, summary, description, ...parameters.map(({ name }) => name)];
   return [...words, ...said, ...names].join(' ').toLowerCase();
 }

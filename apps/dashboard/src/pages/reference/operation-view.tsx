@@ -175,11 +175,13 @@ function FieldLine({ described, field, depth }: { described: Described; field: F
 /** The answers: first the good ones with their fields, then the errors in one table. */
 function Answers({ described }: { described: Described }) {
   const answers = Object.entries(described.operation.responses);
-  const good = answers.filter(([status]) => Number(status) < 400);
+  const good = answers.flatMap(([status, answer]) =>
+    '$ref' in answer || Number(status) >= 400 ? [] : [{ status, ...answer }],
+  );
   const errors = answers.filter(([status]) => Number(status) >= 400);
   return (
     <>
-      {good.map(([status, { description, content, headers = {} }]) => (
+      {good.map(({ status, description, content, headers = {} }) => (
         <Card key={status} title={`Answer ${status}`} lead={<Sentence text={description} />}>
           {content !== undefined && <Contents described={described} content={content} of={`answer ${status}`} />}
           {Object.keys(headers).length > 0 && (

@@ -1,0 +1,1 @@
+export function pathBeforeNpm(root: string, path: string): string;
