@@ -13,6 +13,9 @@ const source = '--conditions=@sotto/source';
 /** Benchmarks with their own file. Every other name is a part of `main`. */
 const ownBenches = new Set('settler measurements planning simulation proxy dashboard bodies pair'.split(' '));
 
+/** Commands of people who use the service. The others are for its developers, and need more packages. */
+const needsLittle = new Set(['start', 'control', 'sotto']);
+
 /** Each command runs on the project's Node with the arguments after its name. Resolves to an exit `code`. */
 const commands = {
   start: async (context, args) => {
@@ -109,7 +112,7 @@ async function main() {
   if (name === undefined || !Object.hasOwn(commands, name)) {
     throw new Error(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')} [arguments]`);
   }
-  await ensureInstalled(root);
+  await ensureInstalled(root, needsLittle.has(name) ? 'start' : 'all');
   const { code } = await commands[name]({ root, node: findNode(root) }, args);
   return code;
 }

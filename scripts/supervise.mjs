@@ -55,7 +55,7 @@ export function inForeground({ root, node }, args) {
 
 /**
  * Runs a program to its end. Resolves to its exit `code` (128 + the signal number if a signal ended it) and, with
- * `capture`, to its `output`. Without `capture` the program uses our streams. `isStopped` tells whether we passed a signal on.
+ * `capture`, to its `output`, whose pieces also go to `onOutput`. Without `capture` the program uses our streams. `isStopped` tells whether we passed a signal on.
  *
  * Each request to stop reaches the program exactly once. So the program gets its own process group: in ours, one Ctrl-C
  * would arrive from the terminal and again from npm, and the app treats a second request as "stop at once".
@@ -63,7 +63,7 @@ export function inForeground({ root, node }, args) {
 export function supervise(
   file,
   args,
-  { cwd, env, capture = false, lifeline = false, wholeGroup = false, shell = false },
+  { cwd, env, capture = false, onOutput = () => {}, lifeline = false, wholeGroup = false, shell = false },
 ) {
   return new Promise((resolve, reject) => {
     const stream = capture ? 'pipe' : 'inherit';
@@ -78,6 +78,7 @@ export function supervise(
     for (const pipe of capture ? [child.stdout, child.stderr] : []) {
       pipe.setEncoding('utf8').on('data', (text) => {
         output += text;
+        onOutput(text);
       });
     }
     // A process that the program left running may hold the other end. 'close' must not wait for it.

@@ -26,7 +26,7 @@ const blocksOf = (path: string): { readonly name: string | undefined; readonly s
   }));
 
 /** Blocks that start the tests themselves, or list commands. */
-const lists = ['npm start\n', 'npm test\n', 'npm run check ', 'npm run bench ', 'npm test -- '];
+const lists = ['git clone ', 'npm start\n', 'npm test\n', 'npm run check ', 'npm run bench ', 'npm test -- '];
 
 function sourcesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

@@ -49,7 +49,7 @@ describe('the first command in a checkout', () => {
     await installer('echo "npm error EHOSTUNREACH"; exit 143');
     const { output, ended } = command();
     expect(await ended).toBe(1);
-    expect(output()).toMatch(/Installing dependencies.*npm error EHOSTUNREACH.*cannot install the dependencies/s);
+    expect(output()).toMatch(/Installing all dependencies.*npm error EHOSTUNREACH.*cannot install the dependencies/s);
   });
 
   it('waits for another that installs, and installs once', async () => {

@@ -41,8 +41,11 @@ function closureOf(part: string): Map<string, Manifest> {
     if (seen.has(folder)) return;
     seen.add(folder);
     const manifest = manifestOf(folder);
-    if (!manifest.name.startsWith('@sotto/')) found.set(manifest.name, manifest);
-    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
+    const isOurs = manifest.name.startsWith('@sotto/');
+    if (!isOurs) found.set(manifest.name, manifest);
+    // The optional packages of a part of ours build its page. What has been built runs without them.
+    const optional = isOurs ? {} : manifest.optionalDependencies;
+    for (const name of Object.keys({ ...manifest.dependencies, ...optional })) {
       const place = folderOf(name, folder);
       // An optional package may be for another kind of machine.
       if (place !== undefined) visit(place);
