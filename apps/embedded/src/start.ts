@@ -1,10 +1,11 @@
-import { chmod, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrateDatabase } from '@sotto/control';
 import { inspectRedis } from '@sotto/state';
 import { comparePrivacy, type ModelAnswer, preferredModel } from '@sotto/wire';
 import { type EmbeddedConfig, loadSecrets } from './config.ts';
+import { showControlSettings } from './control-environment.ts';
+import { openDataDir } from './data-dir.ts';
 import { ensureDemoAccount } from './demo/demo-account.ts';
 import { demoProviderId } from './demo/demo-files.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
@@ -30,9 +31,7 @@ export async function startEverything(
   verification: EnclaveVerification = {},
 ): Promise<string> {
   const { dataDir } = config;
-  await mkdir(dataDir, { recursive: true });
-  // Postgres does not run as root and must pass this folder. Secret files in it have mode 0600.
-  await chmod(dataDir, 0o711);
+  await openDataDir(dataDir);
   if (config.redisUrl !== undefined) {
     await inspectRedis(config.redisUrl, 3000).catch(() => {
       throw new StartError(
@@ -77,6 +76,7 @@ export async function startEverything(
   };
   const planes = await (config.redisUrl === undefined ? startOneProcess(options) : startTwoProcesses(options));
   onStop(() => planes.stop());
+  onStop(await showControlSettings(options));
   const reload = async (): Promise<void> => {
     for (const line of (await files.lookAgain?.()) ?? []) process.stdout.write(`${line}\n`);
     planes.reload();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { maximumVariables } from '@sotto/control';
+import { controlEnvironment, sharedEnvironment } from './control-environment.ts';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
 import type { OneProcessOptions } from './one-process.ts';
@@ -24,22 +24,11 @@ const stopMs = 40_000;
 
 /** Runs the planes as two processes on a shared Redis. Each gets only its part of the environment. */
 export async function startTwoProcesses(options: OneProcessOptions): Promise<RunningPlanes> {
-  const { config, ports, local, origins, secrets, files } = options;
-  const shared = {
-    PATH: process.env.PATH ?? '',
-    HOST: config.host,
-    REDIS_URL: config.redisUrl ?? '',
-    TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY,
-    SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY,
-    LOG_LEVEL: config.logLevel,
-    ...(config.traces && { TRACES_URL: config.traces.url, TRACES_RATIO: String(config.traces.ratio) }),
-    IMAGE_GENERATION: config.media.image ? 'on' : 'off',
-    SPEECH_SYNTHESIS: config.media.speech ? 'on' : 'off',
-  };
+  const { config, ports, local, origins, files } = options;
   const broker = startPlane('@sotto/confidential', [], {
     logFormat: config.logFormat,
     environment: {
-      ...shared,
+      ...sharedEnvironment(options),
       CONFIDENTIAL_PORT: String(ports.confidential),
       CONFIDENTIAL_ORIGIN: origins.confidential,
       CONFIDENTIAL_TLS: 'off',
@@ -51,29 +40,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
   });
   const control = startPlane('@sotto/control', ['serve'], {
     logFormat: config.logFormat,
-    environment: {
-      ...shared,
-      ...config.billingEnvironment,
-      ...config.signInEnvironment,
-      CONTROL_PORT: String(ports.control),
-      CONTROL_ORIGIN: origins.control,
-      CONFIDENTIAL_ORIGIN: origins.confidential,
-      DATABASE_URL: options.databaseUrl,
-      CATALOG_FILE: files.catalogFile,
-      ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
-      SESSION_SECRET: secrets.SESSION_SECRET,
-      CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
-      ...(config.creditKeysFile === undefined
-        ? {}
-        : { ANONYMOUS_WALLETS: 'on', CREDIT_KEYS_FILE: config.creditKeysFile }),
-      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort) }),
-      TICKET_TTL_S: String(config.ticketTtlMs / 1000),
-      USAGE_RETENTION_MONTHS: config.usageRetention === undefined ? '' : String(config.usageRetention),
-      RATE_LIMIT_REQUESTS: String(config.limits.requests),
-      RATE_LIMIT_TOKENS: String(config.limits.tokens),
-      RATE_LIMIT_CONTROL: String(config.limits.control),
-      ...maximumVariables(config.maxima),
-    },
+    environment: controlEnvironment(options),
   });
   const stop = async (): Promise<void> => {
     await broker.stop();

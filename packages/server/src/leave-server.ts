@@ -11,6 +11,12 @@ export interface Leave {
   readonly breakOff?: () => void;
 }
 
+/**
+ * Time in ms in which clients with a kept connection learn that it closes, even without a load balancer. A request that is sent while the
+ * connection is cut would be lost, and its client could not know whether it was served.
+ */
+const keptMs = 500;
+
 /** Time in ms for the error responses of `breakOff`. */
 const lastAnswersMs = 1_000;
 
@@ -27,7 +33,8 @@ export async function leaveServer(app: FastifyInstance, { announceMs, graceMs, b
   };
   server.prependListener('request', closeAfter);
   server.prependListener('checkExpectation', closeAfter);
-  await pause(announceMs);
+  const kept = await new Promise<number>((resolve) => void server.getConnections((_, count) => resolve(count ?? 0)));
+  await pause(kept === 0 ? announceMs : Math.max(announceMs, keptMs));
   const ended = new Promise<void>((resolve) => void server.once('close', resolve));
   server.close();
   await Promise.race([ended, pause(graceMs / 2)]);

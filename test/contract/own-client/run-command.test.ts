@@ -158,6 +158,14 @@ describe('sotto run', () => {
     });
   });
 
+  it('ends before the agent starts if the service does not list the model, and says which it lists', async () => {
+    const { code, out, err } = await endOf(await run('claude', asking(1), ['--model', 'acme/smal']));
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(`--model acme/smal is not a text model of this service. It lists: ${model}.`);
+    const nitro = await endOf(await run('claude', asking(1), ['--model', `${model}:nitro`]));
+    expect(nitro.code, nitro.err).toBe(0);
+  });
+
   it('refuses programs without the token of the run, in the dialect that they read', async () => {
     const script = `
       const url = process.env.ANTHROPIC_BASE_URL;

@@ -54,6 +54,18 @@ describe('npm start', () => {
     expect(first.output()).toContain('not a language model');
   });
 
+  it('runs beside commands of the control plane, which find its settings', async () => {
+    const control = (...args: readonly string[]) =>
+      run(process.execPath, ['scripts/run.mjs', 'control', ...args], {
+        cwd: root,
+        env: { ...process.env, SOTTO_DATA_DIR: dataDir },
+      });
+    const { stdout } = await control('account', 'create', '--name', 'robots');
+    expect((await control('account', 'list')).stdout).toContain(stdout.trim());
+    expect((await control('doctor')).stdout).toContain('in the memory of `npm start`, not examined');
+    expect((await stat(join(dataDir, 'control.json'))).mode & 0o777).toBe(0o600);
+  });
+
   it('neither warns nor logs a failure during a healthy start', () => {
     expect(first.output()).not.toMatch(/"level":|WARN|ERROR|fail/i);
   });

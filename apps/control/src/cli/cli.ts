@@ -33,6 +33,7 @@ import {
   signUpShow,
 } from './operator-commands.ts';
 import { providerAdd } from './provider-add.ts';
+import { settingsOfStart } from './running-start.ts';
 import { serve } from './serve.ts';
 
 type CommandOptions = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
@@ -258,9 +259,14 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
       readFile: (path) => readFileSync(path, 'utf8'),
     });
     if (!given.ok) throw new CliError(given.message);
-    explain = given.explain;
+    // Without a database of its own, a command is for the service that `npm start` runs here.
+    const started = given.settings.DATABASE_URL || name === 'serve' ? undefined : settingsOfStart(context.environment);
+    explain = (message) =>
+      message.startsWith('DATABASE_URL is not set')
+        ? `${message}. Or start \`npm start\` first: the command is then for that service`
+        : given.explain(message);
     if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
-    return await command.run({ ...context, environment: given.settings }, positionals, values);
+    return await command.run({ ...context, environment: { ...given.settings, ...started } }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {

@@ -14,11 +14,14 @@ const marks = { ok: 'ok     ', warning: 'warning', wrong: 'WRONG  ' } as const;
 
 /** Checks everything that control depends on, without changes, and advises how to fix each finding. */
 export async function doctor(context: CliProcess): Promise<number> {
-  const config = required(readConfig(context.environment));
+  const { environment } = context;
+  // `npm start` without Redis keeps the state in its own memory, where no other process sees it.
+  const isInMemory = environment.DATABASE_URL !== undefined && environment.REDIS_URL === '';
+  const config = required(readConfig(isInMemory ? { ...environment, REDIS_URL: 'redis://127.0.0.1' } : environment));
   const [postgres, redis, state, ...origins] = await Promise.all([
     examinePostgres(config.databaseUrl, Date.now),
-    examineRedis(config, Date.now),
-    examineState(config.redisUrl),
+    isInMemory ? [ok('shared state', 'in the memory of `npm start`, not examined')] : examineRedis(config, Date.now),
+    isInMemory ? { findings: [], registry: undefined } : examineState(config.redisUrl),
     examineOrigin('control', config.origin, config.addresses.control),
     examineOrigin('broker', config.confidentialOrigin, config.addresses.confidential),
   ]);

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
-import { isOwnSecret } from '@sotto/wire';
+import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
@@ -74,6 +74,11 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       terminal.note(`${printable(models)}\n`);
       return 1;
     }
+    const unlisted = unlistedModel(values.model, models);
+    if (unlisted !== undefined) {
+      terminal.note(`${unlisted}\n`);
+      return 2;
+    }
     const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0 });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
@@ -97,6 +102,19 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     guard?.release();
   }
 }
+
+/** Says that the service does not list a model. Undefined if it does, or if no model was named. */
+function unlistedModel(model: string | undefined, models: readonly OfferedModel[]): string | undefined {
+  if (model === undefined || model === autoModelId) return undefined;
+  const { id } = parseModelReference(model);
+  if (models.some((each) => each.id === id)) return undefined;
+  const shown = models.slice(0, mostShown).map((each) => each.id);
+  const more = models.length > mostShown ? `, and ${models.length - mostShown} more` : '';
+  return `--model ${printable(model)} is not a text model of this service. It lists: ${printable(shown.join(', '))}${more}.`;
+}
+
+/** The most models that a refusal names. */
+const mostShown = 10;
 
 function agentOf(name: string | undefined): Agent {
   const agent = name !== undefined && Object.hasOwn(agents, name) ? agents[name] : undefined;
