@@ -75,6 +75,11 @@ export const thorough: readonly Thorough[] = [
     changes: ['packages/client/src/{command,dialects,proxy}/**', 'docs/tools/**'],
   },
   {
+    files: 'test/contract/sdks/other-languages.test.ts',
+    leftOut: 'files',
+    changes: ['apps/confidential/src/{answers,chat}/**', 'packages/server/src/**', 'packages/providers/src/openai/**'],
+  },
+  {
     files: 'test/contract/adapters/*.test.ts',
     leftOut: 'files',
     changes: ['packages/providers/src/**', 'apps/confidential/src/{attempts,chat,embeddings}/**'],

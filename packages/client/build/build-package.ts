@@ -27,16 +27,38 @@ const shared = {
   logLevel: 'warning',
 } as const satisfies BuildOptions;
 
+/**
+ * Two small files for any Node that knows modules, so that one that is too old ends with a sentence and not with a stack trace within
+ * undici: the program behind `sotto`, and what the library imports first.
+ */
+const versionCheck = `const [major, minor] = process.versions.node.split('.').map(Number);
+const [oldestMajor, oldestMinor] = '${oldestNode}'.split('.').map(Number);
+const isNewEnough = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+`;
+const needs = `this is Node ' + process.versions.node + '; it needs Node ${oldestNode} or later. Install one from https://nodejs.org.`;
+const launcher = `#!/usr/bin/env node
+${versionCheck}if (isNewEnough) {
+  import('./sotto.js');
+} else {
+  console.error('sotto: ${needs}');
+  process.exitCode = 2;
+}
+`;
+const nodeVersion = `${versionCheck}if (!isNewEnough) throw new Error('@sotto/client: ${needs}');
+`;
+
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 await build({
   ...shared,
-  entryPoints: { index: join(here, 'src/index.ts'), sotto: join(here, 'src/command/main.ts') },
+  entryPoints: { library: join(here, 'src/index.ts'), sotto: join(here, 'src/command/main.ts') },
   outdir: join(out, 'node'),
   platform: 'node',
   external: ['socks', 'undici', 'zod'],
 });
-await writeFile(join(out, 'node/launch.js'), launcher(), { mode: 0o755 });
+await writeFile(join(out, 'node/launch.js'), launcher, { mode: 0o755 });
+await writeFile(join(out, 'node/index.js'), `import './node-version.js';\nexport * from './library.js';\n`);
+await writeFile(join(out, 'node/node-version.js'), nodeVersion);
 await build({
   ...shared,
   entryPoints: { index: join(here, 'src/browser.ts') },
@@ -118,21 +140,4 @@ async function packageManifest(folder: string): Promise<object> {
     files: ['node', 'browser', 'playground', 'types', 'README.md', 'LICENSE'],
     dependencies: { socks: dependencies.socks, undici: dependencies.undici, zod: dependencies.zod },
   };
-}
-
-/**
- * The program behind `sotto`. It is written for any Node that knows modules, so that one that is too old ends with a sentence and
- * not with a stack trace.
- */
-function launcher(): string {
-  return `#!/usr/bin/env node
-const [major, minor] = process.versions.node.split('.').map(Number);
-const [oldestMajor, oldestMinor] = '${oldestNode}'.split('.').map(Number);
-if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
-  import('./sotto.js');
-} else {
-  console.error('sotto: this is Node ' + process.versions.node + '; it needs Node ${oldestNode} or later. Install one from https://nodejs.org.');
-  process.exitCode = 2;
-}
-`;
 }

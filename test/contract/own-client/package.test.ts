@@ -77,6 +77,16 @@ describe('the package, installed in an empty folder', () => {
     expect(said).toBe('You said: hello\n');
   });
 
+  it('says which Node it needs, on one that is too old', async () => {
+    const old = 'data:text/javascript,Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
+    const said =
+      '@sotto/client: this is Node 20.20.2; it needs Node 22.19.0 or later. Install one from https://nodejs.org.';
+    const file = join(installed, 'old.mjs');
+    await writeFile(file, `import { verify } from '@sotto/client'; console.log(verify);`);
+    const failure = await run(process.execPath, [`--import=${old}`, file], { cwd: installed }).catch((error) => error);
+    expect(failure.stderr).toContain(said);
+  });
+
   it('installs the command', async () => {
     const sotto = join(installed, 'node_modules/.bin/sotto');
     expect((await run(sotto, ['--help'])).stdout).toContain('sotto proxy');

@@ -140,7 +140,8 @@ const answer: ProviderHandler = async (request, response) => {
       ...(reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
-    return sendJson(response, 200, { ...identity, choices: [{ index: 0, message, finish_reason }], usage });
+    const choices = [{ index: 0, message, finish_reason }];
+    return sendJson(response, 200, { ...identity, object: 'chat.completion', choices, usage });
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (delta: object, finish: string | null = null): boolean =>

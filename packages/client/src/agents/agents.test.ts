@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { agents, foreignKeys } from './index.ts';
 import type { AgentWay } from './known-agents.ts';
@@ -17,6 +18,16 @@ const startOf = (name: string, more: Partial<AgentWay> = {}) => {
 };
 const fileOf = (name: string, file: string, more: Partial<AgentWay> = {}): unknown =>
   JSON.parse(startOf(name, more).files[file] ?? '');
+
+describe('the page of coding agents', () => {
+  const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+
+  it('states the versions that the tests run', () => {
+    const { dependencies } = JSON.parse(read('test/contract/agents/package.json')) as { dependencies: object };
+    const stated = [...read('docs/tools/coding-agents.md').matchAll(/^\| [\w ]+ \| (\d+\.\d+\.\d+) \|$/gm)];
+    expect(stated.map(([, version]) => version).sort()).toEqual(Object.values(dependencies).sort());
+  });
+});
 
 describe.each(Object.keys(agents))('the start of %s', (name) => {
   it('names the proxy, the token and the model', () => {

@@ -55,6 +55,8 @@ export const claude: Agent = {
         ? {}
         : {
             ANTHROPIC_MODEL: model,
+            ANTHROPIC_DEFAULT_MODEL: model,
+            ANTHROPIC_DEFAULT_FABLE_MODEL: model,
             ANTHROPIC_DEFAULT_OPUS_MODEL: model,
             ANTHROPIC_DEFAULT_SONNET_MODEL: model,
             ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
