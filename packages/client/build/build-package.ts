@@ -28,8 +28,8 @@ const shared = {
 } as const satisfies BuildOptions;
 
 /**
- * Two small files for any Node that knows modules, so that one that is too old ends with a sentence and not with a stack trace within
- * undici: the program behind `sotto`, and what the library imports first.
+ * Two small files for any Node that knows modules: the program behind `sotto`, and the first import of the library. On a Node that is
+ * too old they end with a sentence. Without them, undici would end with a stack trace.
  */
 const versionCheck = `const [major, minor] = process.versions.node.split('.').map(Number);
 const [oldestMajor, oldestMinor] = '${oldestNode}'.split('.').map(Number);

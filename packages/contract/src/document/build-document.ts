@@ -225,7 +225,7 @@ const responseName = (status: number): string => {
   return name;
 };
 
-/** Names of RFC 9110, and of OpenAI for the one that no standard has. */
+/** The names of RFC 9110 and, for 429, of RFC 6585. */
 const statusNames: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
