@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname } from 'node:path';
 import { isatty } from 'node:tty';
@@ -42,15 +42,27 @@ export function inForeground({ root, node }, args) {
   return new Promise((resolve, reject) => {
     const cwd = typedIn();
     const child = spawn(node, [compiled, ...args], { cwd, env: userEnvironment(root, cwd), stdio: 'inherit' });
-    const ignore = () => {};
     const pass = (signal) => child.kill(signal);
-    process.on('SIGINT', ignore).on('SIGTERM', pass).on('SIGHUP', pass);
+    // The terminal gives Ctrl-C to all processes in its foreground. A program that gets it twice may end.
+    const onInterrupt = (signal) => (isInForeground() ? undefined : pass(signal));
+    process.on('SIGINT', onInterrupt).on('SIGTERM', pass).on('SIGHUP', pass);
     child.once('error', (error) => reject(new Error(`cannot run ${node}: ${error.message}`)));
     child.once('close', (code, signal) => {
-      process.off('SIGINT', ignore).off('SIGTERM', pass).off('SIGHUP', pass);
+      process.off('SIGINT', onInterrupt).off('SIGTERM', pass).off('SIGHUP', pass);
       resolve({ code: code ?? 128 + constants.signals[signal] });
     });
   });
+}
+
+/** Whether this process belongs to the processes that its terminal gives Ctrl-C to. Only Linux tells; elsewhere, any terminal counts. */
+function isInForeground() {
+  try {
+    // After the name in parentheses: state, parent, group, session, terminal, and the group in the foreground.
+    const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
+    return group === foreground;
+  } catch {
+    return isatty(0) || isatty(1);
+  }
 }
 
 /**

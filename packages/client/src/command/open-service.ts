@@ -96,11 +96,11 @@ const endsAt = (exchange: Exchange, until: number): Exchange => ({
 
 function enclaveLine({ provider, model, verdict, relayAttacks }: EnclaveVerification): string {
   const warning = relayAttacks?.includes('read_content') ? ` ${relaySentence(relayAttacks)}` : '';
-  return `verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}.${warning}\n`;
+  return `checked the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}.${warning}\n`;
 }
 
 function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
   const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;
   const warning = teeType === 'simulated' ? ' SIMULATED: nothing is protected.' : '';
-  return `${new Date(verifiedAt).toISOString()} verified ${origin}: ${verdict} (${teeType ?? 'none'}${until}).${warning}\n`;
+  return `${new Date(verifiedAt).toISOString()} checked ${origin}: ${verdict} (${teeType ?? 'none'}${until}).${warning}\n`;
 }
