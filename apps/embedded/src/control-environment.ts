@@ -52,6 +52,7 @@ export const sharedEnvironment = ({ config, secrets }: OneProcessOptions): Recor
 export async function showControlSettings(options: OneProcessOptions): Promise<() => Promise<void>> {
   const file = join(options.config.dataDir, 'control.json');
   const { PATH: _, ...settings } = controlEnvironment(options);
-  await keep(file, { pid: process.pid, settings });
+  // The registry is the broker's, and `doctor` reads it.
+  await keep(file, { pid: process.pid, settings: { ...settings, PROVIDERS_FILE: options.files.registryFile } });
   return () => rm(file, { force: true });
 }

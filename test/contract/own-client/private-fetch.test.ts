@@ -82,7 +82,7 @@ describe('privateFetch', () => {
   });
 
   it.each<[string, object, string]>([
-    ['an unknown field of the policy', { model, messages, provider: { note: marker } }, 'provider'],
+    ['an unknown field of the policy', { model, messages, provider: { note: marker } }, 'provider.note'],
     ['a model that is no text', { model: { marker }, messages }, 'model'],
     ['a reasoning selection with more in it', { model, messages, reasoning: { effort: marker } }, 'reasoning.effort'],
   ])('rejects %s in the client, with the error that the service would return', async (_, body, param) => {

@@ -5,6 +5,7 @@ import { type ControlConfig, readConfig } from '../config.ts';
 import { type Finding, ok, warning } from '../doctor/check.ts';
 import { examineOrigin } from '../doctor/origins.ts';
 import { examinePostgres } from '../doctor/postgres.ts';
+import { examineKeysAtProviders } from '../doctor/provider-keys.ts';
 import { examineRedis, examineState } from '../doctor/redis.ts';
 import { examineCatalogFile, examineProviderKeys } from '../doctor/registry.ts';
 import { type CliProcess, required, today } from './cli-process.ts';
@@ -26,7 +27,11 @@ export async function doctor(context: CliProcess): Promise<number> {
     examineOrigin('broker', config.confidentialOrigin, config.addresses.confidential),
   ]);
   const catalog = await examineCatalogFile(config.catalogFile ?? builtInCatalog, state.registry, today());
-  const keys = await examineProviderKeys(state.registry, registryFileOf(context));
+  const registryFile = registryFileOf(context);
+  const keys = [
+    ...(await examineProviderKeys(state.registry, registryFile)),
+    ...(await examineKeysAtProviders(registryFile, environment)),
+  ];
   const findings = [...examineSettings(config), ...postgres, ...redis, ...state.findings, ...keys, catalog, ...origins];
   for (const { verdict, subject, found, advice } of findings) {
     context.out(`${marks[verdict]} ${subject}: ${found}`);
