@@ -26,7 +26,7 @@ export interface BrokerEvents {
   /** Requests of the last second that were rejected on arrival, because more came than could be served. */
   shed(fields: { readonly requests: number }): void;
   tracesLost(fields: { readonly spans: number }): void;
-  /** `variable` names the environment variable of the provider's key. */
+  /** The line advises what to do about the provider's key, by the environment variable that holds it. */
   attemptFailed(fields: {
     readonly requestId: string;
     readonly route: string;
@@ -83,8 +83,8 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     refused: (fields) => logger.info(fields, 'request refused'),
     shed: (fields) => logger.warn(fields, 'requests shed'),
     tracesLost: (fields) => logger.warn(fields, 'traces lost'),
-    attemptFailed: ({ variable, ...fields }) => {
-      const advice = adviceOn(fields.outcome, fields.provider, variable);
+    attemptFailed: ({ provider, variable, ...fields }) => {
+      const advice = adviceOn(fields.outcome, provider, variable);
       logger.warn(fields, advice === undefined ? 'attempt failed' : `attempt failed: ${advice}`);
     },
     providerWithoutKey: ({ provider, variable, hasOwnSecret }) =>
