@@ -132,7 +132,9 @@ function adviceOn(outcome: AttemptOutcome, provider: string, variable: string | 
   const key = variable === undefined ? 'a request without a key: name one in `api_key_env`' : `the key in ${variable}`;
   switch (outcome) {
     case 'authentication_failed':
-      return `\`${provider}\` refused ${key} (401)${variable === undefined ? '' : '; set a valid one, and start the broker again'}`;
+      return `\`${provider}\` refused ${key} (401)${variable === undefined ? '' : '; set a valid one, and start again'}`;
+    case 'invalid_request':
+      return `\`${provider}\` refused the request as invalid (400); if only requests with tools fail, the route claims \`tools\` wrongly`;
     case 'quota_exhausted':
       return `\`${provider}\` says that the account of ${variable === undefined ? 'this broker' : key} has no balance left (402)`;
     case 'model_unavailable':

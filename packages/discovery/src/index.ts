@@ -1,5 +1,5 @@
 export { addProvider, type ProviderFiles } from './add-provider.ts';
 export { type RegistryEntry, serverEntry, serverModels } from './entries.ts';
 export { type Ask, askServer, type ServerKind } from './model-server.ts';
-export { takesTools } from './probe.ts';
+export { chats, takesTools } from './probe.ts';
 export { type ModelServer, recogniseServer, serverKinds } from './recognise.ts';

@@ -94,7 +94,7 @@ describe('sotto run', () => {
 
   it('leaves keys of other services with --keep-env, and its own key never', async () => {
     const script = 'console.log(JSON.stringify(process.env))';
-    const { out } = await endOf(await run('claude', script, ['--keep-env']));
+    const { out } = await endOf(await run('claude', script, ['--keep-env', '--model', model]));
     expect(JSON.parse(out)).toMatchObject({ OPENAI_API_KEY: 'sk-of-another-service' });
     expect(out).not.toContain(apiKey);
   });
@@ -162,6 +162,9 @@ describe('sotto run', () => {
     const { code, out, err } = await endOf(await run('claude', asking(1), ['--model', 'acme/smal']));
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain(`--model acme/smal is not a text model of this service. It lists: ${model}.`);
+    const unnamed = await endOf(await run('claude', asking(1)));
+    expect([unnamed.code, unnamed.out]).toEqual([2, '']);
+    expect(unnamed.err).toContain('No model of this service is one of claude. Name one with --model');
     const nitro = await endOf(await run('claude', asking(1), ['--model', `${model}:nitro`]));
     expect(nitro.code, nitro.err).toBe(0);
   });
@@ -175,7 +178,7 @@ describe('sotto run', () => {
           console.log(answer.status, JSON.stringify((await answer.json()).error.type));
         }
       })();`;
-    const { out, err } = await endOf(await run('claude', script));
+    const { out, err } = await endOf(await run('claude', script, ['--model', model]));
     expect(out.trim().split('\n')).toEqual([
       '401 "authentication_error"',
       '401 "invalid_api_key"',
@@ -360,19 +363,22 @@ describe('sotto run', () => {
   });
 
   it('says how to install an agent that is missing', async () => {
-    const own = runSotto(['run', 'claude', ...stage.atService()], { INFERENCE_KEY: apiKey, PATH: '/nowhere' });
+    const own = runSotto(['run', 'claude', '--model', model, ...stage.atService()], {
+      INFERENCE_KEY: apiKey,
+      PATH: '/nowhere',
+    });
     expect((await endOf(own)).err).toMatch(/claude is not installed.*npm install -g @anthropic-ai\/claude-code/);
   });
 
   it('says why the service refuses the key, and starts nothing', async () => {
     stage.service.onControl((_, response) => json(response, 401, refusal('invalid_api_key')));
-    const { code, out, err } = await endOf(await run('claude', 'console.log("started")'));
+    const { code, out, err } = await endOf(await run('claude', 'console.log("started")', ['--model', model]));
     expect([code, out]).toEqual([1, '']);
     expect(err).toContain('invalid_api_key: It is invalid_api_key.');
   });
 
   it('ends with 3 if the control origin cannot be reached', async () => {
-    const args = ['run', 'claude', ...stage.atService(), '--control-url', 'http://127.0.0.1:1'];
+    const args = ['run', 'claude', '--model', model, ...stage.atService(), '--control-url', 'http://127.0.0.1:1'];
     const { code, err } = await endOf(runSotto(args, { INFERENCE_KEY: apiKey }));
     expect(code).toBe(3);
     expect(err).toContain('control_unreachable: ');
@@ -380,7 +386,7 @@ describe('sotto run', () => {
 
   it('says in one line that something else than the service answers', async () => {
     stage.service.onControl((_, response) => response.writeHead(502).end('<html>'));
-    const { code, err } = await endOf(await run('claude', 'console.log("started")'));
+    const { code, err } = await endOf(await run('claude', 'console.log("started")', ['--model', model]));
     expect(code).toBe(1);
     expect(err).toMatch(/^502: The models could not be listed\.$/m);
   });

@@ -113,7 +113,7 @@ export const failuresSuite: Suite = {
         expect(alone).toMatchObject({ status: 502, error: { type: 'provider_error' } });
         // The operator's key or balance is at fault. The client does not learn which, and the operator's log says it.
         expect(alone.headers.get('x-should-retry')).toBe('false');
-        expect(alone.error?.message).toMatch(/`outcast` did not take the request\. A retry fails as well/);
+        expect(alone.error?.message).toMatch(/`outcast` refused the request\. A retry will fail, too/);
         const told = {
           401: 'refused the key in KEYED_API_KEY (401)',
           402: 'of the key in KEYED_API_KEY has no balance left (402)',

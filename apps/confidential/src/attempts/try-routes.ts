@@ -231,7 +231,7 @@ function messageOn(outcome: AttemptOutcome, { publicProviderId: provider }: Rout
   if (outcome === 'attestation_failed')
     return `The enclave of the provider \`${provider}\` could not be verified, so nothing was sent to it.`;
   return failoverTable[outcome].retry === 'in_vain'
-    ? `The provider \`${provider}\` did not take the request. A retry fails as well, until the operator of this service mends it; the service's log says what.`
+    ? `The provider \`${provider}\` refused the request. A retry will fail, too, until the operator of this service changes something; the log of the service names the cause.`
     : `The provider \`${provider}\` failed before it produced output.`;
 }
 

@@ -263,7 +263,7 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     const started = given.settings.DATABASE_URL || name === 'serve' ? undefined : settingsOfStart(context.environment);
     explain = (message) =>
       message.startsWith('DATABASE_URL is not set')
-        ? `${message}. Or start \`npm start\` first: the command is then for that service`
+        ? `\`npm start\` does not run here, whose settings this command would take. Without it, ${message}`
         : given.explain(message);
     if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
     return await command.run({ ...context, environment: { ...given.settings, ...started } }, positionals, values);

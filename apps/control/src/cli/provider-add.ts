@@ -2,6 +2,7 @@ import {
   type Ask,
   addProvider,
   askServer,
+  chats,
   type ProviderFiles,
   type RegistryEntry,
   recogniseServer,
@@ -166,7 +167,9 @@ async function listed(context: CliProcess, url: URL, given: Given): Promise<Foun
   const ask = askServer(base, fetch, answerMs, key);
   return {
     entry: { id, name: id, adapter: 'openai', base_url: base },
-    models: given.tools ? imported.file.models : await withTriedTools(context, ask, imported.file.models),
+    models: given.tools
+      ? imported.file.models
+      : await withTriedTools(context, { ask, apiKeyEnv: given.apiKeyEnv }, imported.file.models),
   };
 }
 
@@ -174,7 +177,12 @@ async function listed(context: CliProcess, url: URL, given: Given): Promise<Foun
 const mostTried = 20;
 
 /** Tries which models take tools, where the list does not say what a model can do. */
-async function withTriedTools(context: CliProcess, ask: Ask, models: Found['models']): Promise<Found['models']> {
+async function withTriedTools(
+  context: CliProcess,
+  { ask, apiKeyEnv }: { readonly ask: Ask; readonly apiKeyEnv: string | undefined },
+  models: Found['models'],
+): Promise<Found['models']> {
+  const keyHint = apiKeyEnv === undefined ? '' : ` and the key in ${apiKeyEnv}`;
   const silent = models.filter(({ model_type: type, routes }) => type === 'text' && routes.every(saysNothing));
   if (silent.length > mostTried) {
     context.error(`${silent.length} models do not say whether they take tools; add --tools if all do`);
@@ -183,8 +191,11 @@ async function withTriedTools(context: CliProcess, ask: Ask, models: Found['mode
   const able = new Set<string>();
   for (const model of silent) {
     const [route] = model.routes;
-    if (route !== undefined && (await takesTools(ask, route.upstream_model))) able.add(model.id);
-    else context.error(`${model.id}: did not take a tool when asked; --tools says that it does`);
+    if (route === undefined) continue;
+    if (await takesTools(ask, route.upstream_model)) able.add(model.id);
+    else if (await chats(ask, route.upstream_model))
+      context.error(`${model.id}: did not take a tool when asked; --tools says that it does`);
+    else context.error(`${model.id}: did not answer a chat; check the server${keyHint}. Its tools are not known`);
   }
   return models.map((model) => (able.has(model.id) ? withTools(model) : model));
 }

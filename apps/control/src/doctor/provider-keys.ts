@@ -38,11 +38,7 @@ export async function examineKeysAtProviders(
 function refusalOf(id: string, variable: string, status: number | undefined): Finding | undefined {
   const subject = 'provider keys';
   if (status === 401 || status === 403) {
-    return wrong(
-      subject,
-      `\`${id}\` refuses the key in ${variable} (${status})`,
-      'Set a valid key, and start the broker again.',
-    );
+    return wrong(subject, `\`${id}\` refuses the key in ${variable} (${status})`, 'Set a valid key, and start again.');
   }
   return status === 402
     ? warning(

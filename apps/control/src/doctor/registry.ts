@@ -18,11 +18,11 @@ export async function examineCatalogFile(
     return wrong(
       subject,
       `${path}:${line}: ${message}`,
-      '`sotto-control catalog check` lists every problem. The active catalog stays in use.',
+      `\`sotto-control catalog check ${path}\` lists every problem. The active catalog stays in use.`,
     );
   }
   return warnings.length > 0
-    ? warning(subject, `${warnings.length} likely mistakes`, '`sotto-control catalog check` lists them.')
+    ? warning(subject, `${warnings.length} likely mistakes`, `\`sotto-control catalog check ${path}\` lists them.`)
     : ok(subject, `${path}: ${file.models.length} models`);
 }
 

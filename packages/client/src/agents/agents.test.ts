@@ -29,6 +29,13 @@ describe('the page of coding agents', () => {
   });
 });
 
+it('claude keeps a quarter of a small context for its answers, and what it wants of a large one', () => {
+  const reserved = (contextLength: number) =>
+    startOf('claude', { contextLength }).environment.CLAUDE_CODE_MAX_OUTPUT_TOKENS;
+  expect(reserved(32_768)).toBe('8192');
+  expect(reserved(200_000)).toBeUndefined();
+});
+
 describe.each(Object.keys(agents))('the start of %s', (name) => {
   it('names the proxy, the token and the model', () => {
     const text = JSON.stringify(startOf(name));

@@ -37,6 +37,9 @@ export interface Agent {
   start(way: AgentWay): AgentStart;
 }
 
+/** The output tokens that Claude Code reserves by itself. */
+const claudeOutput = 32_000;
+
 /**
  * Claude Code: https://code.claude.com/docs/en/llm-gateway. It speaks Anthropic's Messages. Its own telemetry is turned off. The switch
  * that stops all of its other traffic would stop its list of models, too, so it is left to the user.
@@ -64,6 +67,10 @@ export const claude: Agent = {
           }),
       // It takes a model that it does not know for one of a million tokens, and would shorten a conversation too late.
       ...(contextLength === undefined ? {} : { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(contextLength) }),
+      // It keeps this much of the context free for an answer. Its own 32,000 would leave no room for a prompt in a small context.
+      ...(contextLength === undefined || contextLength / 4 >= claudeOutput
+        ? {}
+        : { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(Math.floor(contextLength / 4)) }),
       CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
       // After a stream that broke off it would ask again without a stream, and pay twice.
       CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',

@@ -82,6 +82,8 @@ export async function openService(
     client.session.close();
     await anonymous?.leave();
     if (!(error instanceof ClientError)) throw error;
+    const isAway = error.message.includes('ECONNREFUSED');
+    if (isAway) terminal.note(`Nothing answers at ${origin}. Is the service running?\n`);
     terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
     return exitCodeOf(error);
   }

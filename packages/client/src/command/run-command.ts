@@ -74,7 +74,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       terminal.note(`${printable(models)}\n`);
       return 1;
     }
-    const unlisted = unlistedModel(values.model, models);
+    const unlisted = unlistedModel(values.model, models) ?? unnamedModel(agent, values, models);
     if (unlisted !== undefined) {
       terminal.note(`${unlisted}\n`);
       return 2;
@@ -108,9 +108,24 @@ function unlistedModel(model: string | undefined, models: readonly OfferedModel[
   if (model === undefined || model === autoModelId) return undefined;
   const { id } = parseModelReference(model);
   if (models.some((each) => each.id === id)) return undefined;
-  const shown = models.slice(0, mostShown).map((each) => each.id);
+  return `--model ${printable(model)} is not a text model of this service. It lists: ${shownModels(models)}.`;
+}
+
+function shownModels(models: readonly OfferedModel[]): string {
+  const shown = models.slice(0, mostShown).map(({ id }) => id);
   const more = models.length > mostShown ? `, and ${models.length - mostShown} more` : '';
-  return `--model ${printable(model)} is not a text model of this service. It lists: ${printable(shown.join(', '))}${more}.`;
+  return `${printable(shown.join(', '))}${more}`;
+}
+
+/** Says that an agent which asks for models of its maker would find none here. Undefined if the user names or maps them. */
+function unnamedModel(
+  { needsModel, program }: Agent,
+  { model, map }: { readonly model?: string | undefined; readonly map?: readonly string[] | undefined },
+  models: readonly OfferedModel[],
+): string | undefined {
+  if (needsModel || model !== undefined || map !== undefined || models.some(({ id }) => id.includes(program)))
+    return undefined;
+  return `No model of this service is one of ${program}. Name one with --model, or map names with --map. It lists: ${shownModels(models)}.`;
 }
 
 /** The most models that a refusal names. */
