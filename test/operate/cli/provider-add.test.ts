@@ -93,6 +93,12 @@ describe('sotto-control provider add', () => {
     expect(catalog).not.toContain('private');
   });
 
+  it('explains itself', async () => {
+    const { code, out } = await add('--help');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^usage: sotto-control provider add URL .*\[--tools\]\n\nask a server for its models/);
+  });
+
   it('names the variable of a key, and never writes the key', async () => {
     expect((await add(`${other.origin}/v1`, '--id', 'acme', '--api-key-env', 'ACME_API_KEY')).code).toBe(0);
     const [registry, catalog] = await readBoth();

@@ -251,6 +251,10 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   let explain = (message: string): string => message;
   try {
     const rest = args.slice(name.split(' ').length);
+    if (rest.includes('--help')) {
+      context.out(`usage: sotto-control ${command.usage}\n\n${command.summary}`);
+      return 0;
+    }
     const options: CommandOptions = command.options ?? {};
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
     if (command.needsSettings === false) return await command.run(context, positionals, values);
