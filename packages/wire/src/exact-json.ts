@@ -51,13 +51,17 @@ export function withExactMembers(body: object, text: () => string, isExact: (nam
   const fields = body as Readonly<Record<string, unknown>>;
   const changed = Object.keys(fields).filter((name) => isExact(name) && mayHaveChanged(fields[name]));
   if (changed.length === 0) return body;
-  const budget = exactBudget();
   const written = membersOf(text());
+  if (written === undefined) return body;
+  const budget = exactBudget();
   return {
     ...fields,
     ...Object.fromEntries(changed.map((name) => [name, exactly(fields[name], written.get(name) ?? '', budget)])),
   };
 }
+
+/** The most tokens that are stepped over to find the members of a body, which takes some 10 ms. An agent's longest conversation has fewer. */
+const mostTokens = 200_000;
 
 /** Returns an integer of `parseExactJson`, or undefined for any other value. */
 export function exactInteger(value: unknown): number | bigint | undefined {
@@ -117,30 +121,36 @@ class JsonText {
 
   /** Takes a string, a number, or one of `true`, `false` and `null`. Returns it as it is written. */
   scalar(): string {
-    const isString = this.peek() === '"';
+    const next = this.peek();
     const start = this.#at;
-    if (isString) this.#at = this.#afterString(start);
-    else {
-      plain.lastIndex = start;
-      plain.test(this.#text);
-      this.#at = plain.lastIndex;
-    }
+    this.#skipScalar(next);
     return this.#text.slice(start, this.#at);
   }
 
-  /** Takes a whole value. Returns it as it is written. */
-  value(): string {
+  /** Takes a whole value of at most so many tokens. Returns it as it is written. Throws `BudgetSpent`. */
+  value(budget: ExactBudget): string {
     let depth = 0;
     this.peek();
     const start = this.#at;
     do {
+      if (budget.values <= 0) throw new BudgetSpent();
+      budget.values -= 1;
       const next = this.peek();
       if (next === '{' || next === '[') depth += 1;
       if (next === '}' || next === ']') depth -= 1;
       if ('{}[]'.includes(next)) this.step();
-      else this.scalar();
+      else this.#skipScalar(next);
     } while (depth > 0);
     return this.#text.slice(start, this.#at);
+  }
+
+  #skipScalar(first: string): void {
+    if (first === '"') this.#at = this.#afterString(this.#at);
+    else {
+      plain.lastIndex = this.#at;
+      plain.test(this.#text);
+      this.#at = plain.lastIndex;
+    }
   }
 
   #afterString(start: number): number {
@@ -155,13 +165,19 @@ class JsonText {
 const separators = /[\s,:]*/y;
 const plain = /[\w.+-]*/y;
 
-/** The text of each member of an object, by name. Of a name that comes twice, the last, as `JSON.parse` has it. */
-function membersOf(object: string): ReadonlyMap<string, string> {
+/** The text of each member of an object, by name. Of a name that comes twice, the last, as `JSON.parse` has it. Undefined if there is too much. */
+function membersOf(object: string): ReadonlyMap<string, string> | undefined {
   const text = new JsonText(object);
   const members = new Map<string, string>();
   text.peek();
   text.step();
-  while (text.peek() !== '}') members.set(JSON.parse(text.scalar()), text.value());
+  const budget: ExactBudget = { values: mostTokens };
+  try {
+    while (text.peek() !== '}') members.set(JSON.parse(text.scalar()), text.value(budget));
+  } catch (error) {
+    if (error instanceof BudgetSpent) return undefined;
+    throw error;
+  }
   return members;
 }
 
