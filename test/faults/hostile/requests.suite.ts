@@ -71,7 +71,7 @@ const headers: readonly (readonly [name: string, header: string, status: number,
     401,
     unauthorized,
   ],
-  ['an expectation that nobody knows', 'host: x\r\nexpect: miracles\r\n', 401, unauthorized],
+  ['an expectation that nobody knows', 'host: x\r\nexpect: miracles\r\n', 417, 'expectation_failed'],
   ['names of prototypes', 'host: x\r\n__proto__: 1\r\nconstructor: 2\r\nhasownproperty: 3\r\n', 401, unauthorized],
 ];
 
