@@ -59,7 +59,7 @@ const answered: readonly Row[] = [
   ['x-ratelimit-remaining', 'control', 'limited routes', 'Requests that remain in this minute.'],
   ['x-ratelimit-reset', 'control', 'limited routes', 'Whole seconds until the minute ends.'],
   ['x-content-type-options', 'control', 'every route', '`nosniff`.'],
-  ['content-security-policy', 'control', 'pages', 'What the page may load.'],
+  ['content-security-policy', 'control', 'pages', 'The sources that the page may load from.'],
   ['content-disposition', 'control', 'CSV and PDF', 'File name for the download.'],
   ['set-cookie', 'control', 'sign-in and sign-out', 'The session cookie.'],
 ];

@@ -45,14 +45,37 @@ export const sharedEnvironment = ({ config, secrets }: OneProcessOptions): Recor
   SPEECH_SYNTHESIS: config.media.speech ? 'on' : 'off',
 });
 
+/** Settings that commands of control need and that hold no secret. */
+const plain = [
+  'HOST',
+  'REDIS_URL',
+  'CONTROL_PORT',
+  'CONTROL_ORIGIN',
+  'CONFIDENTIAL_ORIGIN',
+  'CATALOG_FILE',
+  'SIGN_UP',
+] as const;
+
 /**
- * Writes the settings of control into the data directory, for commands beside the running service such as `account create`. Returns a
- * function that removes them.
+ * Writes settings of control into the data directory, for commands beside the running service such as `account create`. Of the secrets,
+ * it writes those that the directory holds already. A database, a Redis or a key that the operator gave stays out of it. Returns a
+ * function that removes the file.
  */
 export async function showControlSettings(options: OneProcessOptions): Promise<() => Promise<void>> {
-  const file = join(options.config.dataDir, 'control.json');
-  const { PATH: _, ...settings } = controlEnvironment(options);
-  // The registry is the broker's, and `doctor` reads it.
-  await keep(file, { pid: process.pid, settings: { ...settings, PROVIDERS_FILE: options.files.registryFile } });
+  const { config, files, secrets, databaseUrl } = options;
+  const file = join(config.dataDir, 'control.json');
+  const all = controlEnvironment(options);
+  const generated = Object.entries(secrets).filter(
+    ([name]) => config.givenSecrets[name as keyof typeof secrets] === undefined,
+  );
+  const settings = {
+    ...Object.fromEntries(plain.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]]))),
+    ...(config.redisUrl === undefined ? {} : { REDIS_URL: undefined }),
+    ...(config.databaseUrl === undefined ? { DATABASE_URL: databaseUrl } : {}),
+    ...Object.fromEntries(generated),
+    // The registry is the broker's, and `doctor` reads it.
+    PROVIDERS_FILE: files.registryFile,
+  };
+  await keep(file, { pid: process.pid, settings });
   return () => rm(file, { force: true });
 }

@@ -7,7 +7,7 @@ import { answerOf } from './slow-readers.ts';
 
 /**
  * Rejects ambiguous or unsupported HTTP before the body is read: another HTTP version, no host, a repeated header of
- * which only one value can count, an expectation that no server here meets, and a compressed body.
+ * which only one value can count, or a compressed body. It also rejects an expectation that the server does not meet.
  */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(oddityOf(request.raw)));

@@ -67,7 +67,7 @@ export const errorTable = {
 
 export type ErrorType = keyof typeof errorTable;
 
-/** The public details of an error: what was wrong, in which field, and when to retry. */
+/** The public details of an error: the message, the field at fault and the time to wait before a retry. */
 export interface ErrorDetails {
   /** Public sentence. Never contains content, nor the message of a foreign error. */
   readonly message?: string | undefined;

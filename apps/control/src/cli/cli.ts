@@ -270,7 +270,8 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
         ? `\`npm start\` does not run here, whose settings this command would take. Without it, ${message}`
         : given.explain(message);
     if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
-    return await command.run({ ...context, environment: { ...given.settings, ...started } }, positionals, values);
+    const own = Object.fromEntries(Object.entries(given.settings).filter(([, value]) => value));
+    return await command.run({ ...context, environment: { ...started, ...own } }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {
