@@ -110,7 +110,11 @@ export const thorough: readonly Thorough[] = [
     leftOut: 'tests',
     changes: ['packages/contract/src/**', 'apps/control/src/{credentials,limits}/**', embedded],
   },
-  { files: 'test/money/money.test.ts', leftOut: 'tests', changes: [state, ...money, broker, embedded] },
+  {
+    files: 'test/money/{killed-while-booking,money}.test.ts',
+    leftOut: 'tests',
+    changes: [state, ...money, broker, embedded],
+  },
   {
     files: 'test/routing/failover/failover.test.ts',
     leftOut: 'tests',

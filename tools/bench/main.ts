@@ -1,6 +1,7 @@
 import { runOn } from './contender.ts';
 import { keepReport, showReport, writeKept } from './page/page.ts';
 import type { Part } from './page/report.ts';
+import { defaultStart } from './parts/default-start.ts';
 import { footprint } from './parts/footprint.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
@@ -24,6 +25,7 @@ const parts = {
   tickets,
   scale,
   streams,
+  'default-start': defaultStart,
   footprint,
   processes,
   sizing,
@@ -35,7 +37,7 @@ const parts = {
  * In these parts the load needs as much CPU as the service. On the cores of Redis and the provider alone, it could not
  * offer the rate.
  */
-const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload']);
+const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload', 'default-start']);
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

@@ -23,7 +23,7 @@ export interface ControlEvents {
   epochsOpened(fields: { readonly shards: readonly number[] }): void;
   undeclared(fields: { readonly shard: number; readonly clients: number }): void;
   declarationRefused(fields: { readonly shard: number; readonly reason: string }): void;
-  booked(fields: { readonly shard: number; readonly settlements: number; readonly charges: number }): void;
+  booked(fields: { readonly shard: number; readonly settlements: number }): void;
   settlementRejected(fields: { readonly shard: number; readonly streamId: string; readonly reason: string }): void;
   shortfall(fields: { readonly shortfallNusd: bigint }): void;
   /** Charges of abandoned requests that the operator bears. */

@@ -152,7 +152,8 @@ function withCommit(state: State, control: () => Control): State {
     ...state,
     async settle(request) {
       const settled = await state.settle(request);
-      if (settled !== undefined) await control().settler.settleShard(request.shard);
+      // Again after a full batch, which may not have reached this one.
+      if (settled !== undefined) while (await control().settler.settleShard(request.shard));
       return settled;
     },
   };

@@ -125,6 +125,7 @@ export class SimulatedLedger {
       waivedNusd: 0n,
       unattributedHoldIds: [],
       wallets: [...touched].map(([account, { holdIds, months }]) => ({
+        accountId: account.accountId,
         walletId: account.walletId,
         balanceNusd: account.balanceNusd,
         version: account.version,

@@ -20,7 +20,7 @@ export const topologyMutants: readonly Mutant[] = [
       'origin: origins.control,\n    confidentialOrigin: origins.control,',
     ],
     ['provider-key', '(name) => process.env[name]', '() => undefined'],
-    ['settler', 'await control().settler.settleShard(request.shard)', 'await state.settle(request)'],
+    ['settler', 'while (await control().settler.settleShard(request.shard))', 'await state.settle(request)'],
   ]),
   ...mutantsAt({ ...embedded, tests: [everyRoute] }, [
     ['issuer', 'issuer: issuer?.settings,', 'issuer: undefined,'],

@@ -15,6 +15,8 @@ export function openDatabase(url: string): DatabaseConnection {
     max: 20,
     connectionTimeoutMillis: 3000,
     statement_timeout: 15_000,
+    // Statements of one connection travel without waiting for the answers before them.
+    pipeline: true,
   });
   // The next query replaces a broken connection. Without listeners, its error would end the process. The pool’s own
   // listener hears only of idle connections, not of one inside a transaction.

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { hasSqlState } from './failures.ts';
 
 /**
  * Runs work in one Postgres transaction. It commits when the work resolves and rolls back when it throws. `mode`
@@ -13,7 +14,8 @@ export async function inTransaction<T>(
   try {
     await client.query(mode === undefined ? 'begin' : `begin ${mode}`);
     const result = await work(client);
-    await client.query('commit');
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT') throw new Error('the transaction was aborted');
     return result;
   } catch (error) {
     await client.query('rollback').catch(() => {});
@@ -21,4 +23,21 @@ export async function inTransaction<T>(
   } finally {
     client.release();
   }
+}
+
+const abortedTransaction = '25P02';
+
+/**
+ * Resolves to the results of statements that were sent to one transaction without waiting for each other. If one fails, those after
+ * it fail as well, because the transaction is aborted. Throws the error of the first.
+ */
+export async function sentTogether<const T extends readonly unknown[]>(
+  sent: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  const results = await Promise.allSettled(sent);
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  if (errors.length > 0) throw errors.find((error) => !hasSqlState(error, abortedTransaction)) ?? errors[0];
+  return results.map((result) => (result.status === 'fulfilled' ? result.value : undefined)) as {
+    -readonly [K in keyof T]: Awaited<T[K]>;
+  };
 }

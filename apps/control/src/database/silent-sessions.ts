@@ -24,7 +24,8 @@ export function endSilentSessions(pool: pg.Pool, url: string): void {
     const processId: unknown = Reflect.get(client, 'processID');
     let writtenWhenHeard = socket.bytesWritten;
     const isOwed = (): boolean => !socket.destroyed && socket.bytesWritten > writtenWhenHeard;
-    socket.on('data', () => {
+    // When the last statement that was sent is answered.
+    client.on('drain', () => {
       writtenWhenHeard = socket.bytesWritten;
     });
     socket.setTimeout(silentMs);

@@ -1,19 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import type { Nusd } from '@sotto/money';
-import { type BookedCharges, monthOf, type Settlement } from '@sotto/state';
+import type { BookedCharges } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
+import { inTransaction, sentTogether } from '../database/in-transaction.ts';
+import { prepared } from '../database/prepared.ts';
 import type { accounts, apiKeys } from '../database/schema.ts';
 import { bookMonths } from './budget-months.ts';
-import { drawCharge, type MonthlyGrant } from './draw-charge.ts';
 import { readGrants, writeGrants } from './grants-of-accounts.ts';
-import { ledgerAccounts } from './post-transaction.ts';
-import { type AttributedSettlement, recordable, recordUsage, type UsedSettlement } from './record-usage.ts';
+import { monthOfHold, type Postings, postCharges } from './post-charges.ts';
+import { type AttributedSettlement, recordable, recordUsage } from './record-usage.ts';
 import { waiveCharges } from './waive-charges.ts';
 
 /** The values of a wallet to write to the state after booking. */
 export interface BookedWallet {
+  readonly accountId: string;
   readonly walletId: string;
   readonly balanceNusd: Nusd;
   readonly version: number;
@@ -69,169 +69,135 @@ export async function bookSettlements(pool: pg.Pool, batch: readonly AttributedS
 }
 
 async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSettlement[]): Promise<BookingResult> {
-  const accountIds = [...new Set(claimed.flatMap(({ owner }) => owner?.accountId ?? []))];
-  // Locks are taken in one order, so that two bookings never deadlock.
-  const locked = await client.query<AccountRow>(
-    'select id, wallet_id, balance_nusd, version, granted_month, deleted_at from accounts where id = any($1::uuid[]) order by id for update',
-    [accountIds],
-  );
-  const accounts = new Map(
-    locked.rows.map((row) => [
-      row.id,
-      {
-        walletId: row.wallet_id,
-        balance: BigInt(row.balance_nusd),
-        version: Number(row.version),
-        isDeleted: row.deleted_at !== null,
-        charged: false,
-      },
-    ]),
-  );
+  const locked = await lockPayers(client, claimed);
   const recorded = claimed.map((entry) => ({ ...entry, settlement: recordable(entry.settlement) }));
   // A statement of its own, after the locks: the snapshot of the first may be older than the last commit of an account.
   const grants = await readGrants(
     client,
-    locked.rows.filter((row) => row.granted_month !== null).map(({ id }) => id),
+    locked.filter((row) => row.granted_month !== null).map(({ id }) => id),
     recorded.map(({ settlement }) => monthOfHold(settlement)),
   );
-  const drawnOn = new Map<string, readonly MonthlyGrant[]>();
   const { batch, waivedNusd } = await waiveCharges(client, recorded);
-  const inserted = await client.query<{ id: string }>(
-    // In one order too: no account's lock serializes the settlements without an owner.
-    `insert into settlements (id, charge_nusd) select * from unnest($1::text[], $2::bigint[]) order by 1
-     on conflict (id) do nothing returning id`,
-    [batch.map(({ settlement }) => settlement.id), batch.map(({ settlement }) => settlement.chargeNusd)],
+  const { rows: inserted } = await insertSettlements<{ id: string }>(client, [
+    batch.map(({ settlement }) => settlement.id),
+    batch.map(({ settlement }) => settlement.chargeNusd),
+  ]);
+  const postings = postCharges(
+    batch,
+    inserted.map(({ id }) => id),
+    { balances: new Map(locked.map((row) => [row.id, BigInt(row.balance_nusd)])), grants },
   );
-  const fresh = new Set(inserted.rows.map((row) => row.id));
-  const entries: { transactionId: string; account: string; amount: Nusd }[] = [];
-  const transactions: { id: string; reference: string }[] = [];
-  const spent = new Map<string, Nusd>();
-  // Every entry of the batch, because a settlement that was booked before may not have reached the state.
-  const months = batch.flatMap(({ settlement, owner }) =>
-    owner === undefined ? [] : [{ keyId: owner.keyId, month: monthOfHold(settlement), chargedNusd: 0n }],
-  );
-  const used: UsedSettlement[] = [];
-  let shortfallNusd = 0n;
+  const [keys, budgets] = await sentTogether([
+    updateKeys(client, postings, batch),
+    bookMonths(client, postings.months),
+    writeEntries(client, postings),
+    writeBalances(client, postings),
+    writeGrants(client, postings.grants),
+    recordUsage(client, postings.used),
+  ]);
 
-  for (const { settlement, owner } of batch) {
-    // `delete` also prevents a settlement that is twice in one batch from being booked twice.
-    if (!fresh.delete(settlement.id)) continue;
-    const account = owner === undefined ? undefined : accounts.get(owner.accountId);
-    if (owner !== undefined && account !== undefined) used.push({ ...settlement, ...owner });
-    const charge = BigInt(settlement.chargeNusd);
-    if (charge === 0n) continue;
-    const id = randomUUID();
-    transactions.push({ id, reference: `settlement:${settlement.id}` });
-    entries.push({ transactionId: id, account: ledgerAccounts.revenue, amount: charge });
-    if (owner === undefined || account === undefined) {
-      entries.push({ transactionId: id, account: ledgerAccounts.suspense, amount: -charge });
-      continue;
-    }
-    const month = monthOfHold(settlement);
-    const funds = {
-      balanceNusd: account.balance,
-      grants: drawnOn.get(owner.accountId) ?? grants.get(owner.accountId) ?? [],
-    };
-    const drawn = drawCharge(funds, { chargeNusd: charge, month });
-    if (funds.grants.length > 0) drawnOn.set(owner.accountId, drawn.grants);
-    account.balance -= drawn.paidNusd;
-    account.charged = true;
-    shortfallNusd += drawn.shortfallNusd;
-    const payers = [
-      [ledgerAccounts.wallet(owner.accountId), drawn.paidNusd],
-      [ledgerAccounts.grants, drawn.restoredNusd],
-      [ledgerAccounts.shortfall, drawn.shortfallNusd],
-    ] as const;
-    for (const [payer, nusd] of payers)
-      if (nusd > 0n) entries.push({ transactionId: id, account: payer, amount: -nusd });
-    spent.set(owner.keyId, (spent.get(owner.keyId) ?? 0n) + charge);
-    months.push({ keyId: owner.keyId, month, chargedNusd: charge });
-  }
-
-  await client.query(
-    "insert into ledger_transactions (id, kind, reference) select id, 'charge', reference from unnest($1::uuid[], $2::text[]) as t (id, reference)",
-    [transactions.map(({ id }) => id), transactions.map(({ reference }) => reference)],
-  );
-  await client.query(
-    'insert into ledger_entries (transaction_id, ledger_account, amount_nusd) select * from unnest($1::uuid[], $2::text[], $3::bigint[])',
-    [
-      entries.map(({ transactionId }) => transactionId),
-      entries.map(({ account }) => account),
-      entries.map(({ amount }) => amount),
-    ],
-  );
-  const changed = [...accounts].filter(([, account]) => account.charged);
-  await client.query(
-    // The settler itself writes these balances to the state, after the commit and again after a crash. The projector
-    // does not need to.
-    `update accounts set balance_nusd = t.balance, version = accounts.version + 1,
-       projected_version = case when accounts.projected_version = accounts.version then accounts.version + 1
-         else accounts.projected_version end
-     from unnest($1::uuid[], $2::bigint[]) as t (id, balance) where accounts.id = t.id`,
-    [changed.map(([id]) => id), changed.map(([, { balance }]) => balance)],
-  );
-  await writeGrants(
-    client,
-    [...drawnOn].flatMap(([accountId, of]) => of.map((grant) => ({ accountId, ...grant }))),
-  );
-  await recordUsage(client, used);
-  const keys = await updateKeys(client, used, spent, batch);
-  const budgets = await bookMonths(client, months);
-
+  const known = new Set(locked.map(({ id }) => id));
+  const charges = batch.filter(({ settlement }) => settlement.kind === 'charge');
   return {
-    booked: used.length,
-    shortfallNusd,
+    booked: postings.used.length,
+    shortfallNusd: postings.shortfallNusd,
     waivedNusd,
-    unattributedHoldIds: batch
-      .filter(({ settlement, owner }) => settlement.kind === 'charge' && !accounts.has(owner?.accountId ?? ''))
+    unattributedHoldIds: charges
+      .filter(({ owner }) => !known.has(owner?.accountId ?? ''))
       .map(({ settlement }) => settlement.id),
-    wallets: [...accounts].map(([accountId, { walletId, balance, version, isDeleted, charged }]) => ({
-      walletId,
-      // As `spendableNusd` has it.
-      balanceNusd: isDeleted ? 0n : balance,
-      version: charged ? version + 1 : version,
-      keys: keys.filter((key) => key.accountId === accountId),
-      budgets: budgets.filter((budget) => budget.accountId === accountId),
-      holdIds: batch
-        .filter(({ settlement, owner }) => settlement.kind === 'charge' && owner?.accountId === accountId)
-        .map(({ settlement }) => settlement.id),
-    })),
+    wallets: locked.map(({ id, wallet_id, deleted_at, balance_nusd, version }) => {
+      const charged = postings.balances.get(id);
+      return {
+        accountId: id,
+        walletId: wallet_id,
+        // As `spendableNusd` has it.
+        balanceNusd: deleted_at === null ? (charged ?? BigInt(balance_nusd)) : 0n,
+        version: Number(version) + (charged === undefined ? 0 : 1),
+        keys: keys.filter((key) => key.accountId === id),
+        budgets: budgets.filter((budget) => budget.accountId === id),
+        holdIds: charges.filter(({ owner }) => owner?.accountId === id).map(({ settlement }) => settlement.id),
+      };
+    }),
   };
 }
 
-/** A broker of an earlier version does not state the month of the hold. */
-const monthOfHold = ({ month, at }: Settlement): string => month ?? monthOf(at);
+// Locks are taken in one order, so that two bookings never deadlock. The setting is for the trigger that books months for the
+// previous release.
+const selectPayers = prepared(
+  `select id, wallet_id, balance_nusd, version, granted_month, deleted_at, set_config('sotto.books_months', 'on', true)
+   from accounts where id = any($1::uuid[]) order by id for update`,
+);
+const lockPayers = async (client: pg.PoolClient, batch: readonly AttributedSettlement[]): Promise<AccountRow[]> =>
+  (await selectPayers<AccountRow>(client, [[...new Set(batch.flatMap(({ owner }) => owner?.accountId ?? []))]])).rows;
+
+// In one order too: no account's lock serializes the settlements without an owner.
+const insertSettlements = prepared(
+  `insert into settlements (id, charge_nusd) select * from unnest($1::text[], $2::bigint[]) order by 1
+   on conflict (id) do nothing returning id`,
+);
+
+const insertEntries = prepared(
+  `with posted as (
+     insert into ledger_transactions (id, kind, reference)
+     select id, 'charge', reference from unnest($1::uuid[], $2::text[]) as t (id, reference)
+   )
+   insert into ledger_entries (transaction_id, ledger_account, amount_nusd)
+   select * from unnest($3::uuid[], $4::text[], $5::bigint[])`,
+);
+
+async function writeEntries(client: pg.PoolClient, { transactions, entries }: Postings): Promise<void> {
+  if (entries.length === 0) return;
+  await insertEntries(client, [
+    transactions.map(({ id }) => id),
+    transactions.map(({ reference }) => reference),
+    entries.map(({ transactionId }) => transactionId),
+    entries.map(({ account }) => account),
+    entries.map(({ amount }) => amount),
+  ]);
+}
+
+// The settler itself writes these balances to the state, after the commit and again after a crash. The projector does not need to.
+const updateBalances = prepared(
+  `update accounts set balance_nusd = t.balance, version = accounts.version + 1,
+     projected_version = case when accounts.projected_version = accounts.version then accounts.version + 1
+       else accounts.projected_version end
+   from unnest($1::uuid[], $2::bigint[]) as t (id, balance) where accounts.id = t.id`,
+);
+
+async function writeBalances(client: pg.PoolClient, { balances }: Postings): Promise<void> {
+  if (balances.size > 0) await updateBalances(client, [[...balances.keys()], [...balances.values()]]);
+}
 
 type KeyRow = SqlRow<typeof apiKeys, 'account_id' | 'hash' | 'credit_limit_nusd' | 'spent_nusd' | 'funds_version'>;
+
+const addToKeys = prepared(
+  `update api_keys set spent_nusd = spent_nusd + t.spent, funds_version = funds_version + 1,
+     last_used_at = greatest(last_used_at, t.at)
+   from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) as t (id, spent, at) where api_keys.id = t.id`,
+);
+const selectKeys = prepared(
+  'select account_id, hash, credit_limit_nusd, spent_nusd, funds_version from api_keys where id = any($1::uuid[])',
+);
 
 /** Adds the charges and last use of the keys. Returns every key of the batch as it is now. */
 async function updateKeys(
   client: pg.PoolClient,
-  used: readonly UsedSettlement[],
-  spent: ReadonlyMap<string, Nusd>,
+  { used, spent }: Postings,
   batch: readonly AttributedSettlement[],
-) {
+): Promise<readonly (BookedWallet['keys'][number] & { readonly accountId: string })[]> {
   const lastUsed = new Map<string, number>();
   for (const { keyId, at } of used) lastUsed.set(keyId, Math.max(at, lastUsed.get(keyId) ?? 0));
   const touched = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
-  // For the trigger that books months for the previous release.
-  await client.query("set local sotto.books_months = 'on'");
-  await client.query(
-    `update api_keys set spent_nusd = spent_nusd + t.spent, funds_version = funds_version + 1,
-       last_used_at = greatest(last_used_at, t.at)
-     from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) as t (id, spent, at) where api_keys.id = t.id`,
-    [
+  const added =
+    touched.length > 0 &&
+    addToKeys(client, [
       touched.map(([id]) => id),
       touched.map(([id]) => spent.get(id) ?? 0n),
       touched.map(([, at]) => new Date(at).toISOString()),
-    ],
-  );
+    ]);
   const keyIds = [...new Set(batch.flatMap(({ owner }) => owner?.keyId ?? []))];
-  const found = await client.query<KeyRow>(
-    'select account_id, hash, credit_limit_nusd, spent_nusd, funds_version from api_keys where id = any($1::uuid[])',
-    [keyIds],
-  );
-  return found.rows.map((row) => ({
+  const [{ rows }] = await sentTogether([selectKeys<KeyRow>(client, [keyIds]), added]);
+  return rows.map((row) => ({
     accountId: row.account_id,
     keyHash: row.hash,
     limitFundsNusd: row.credit_limit_nusd === null ? undefined : BigInt(row.credit_limit_nusd) - BigInt(row.spent_nusd),

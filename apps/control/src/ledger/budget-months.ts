@@ -2,6 +2,8 @@ import { maxNusd } from '@sotto/money';
 import { type BudgetScope, budgetIdOf, type MonthSpend, monthOf } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { sentTogether } from '../database/in-transaction.ts';
+import { prepared } from '../database/prepared.ts';
 import type { budgets } from '../database/schema.ts';
 import { noteAlerts } from './budget-alerts.ts';
 
@@ -50,6 +52,25 @@ const monthKeptMs = 40 * 86_400_000;
 /** Returns the oldest month that the shared state keeps. */
 export const oldestMonth = (now: number): string => monthOf(now - monthKeptMs);
 
+const addToMonths = prepared(
+  `insert into key_months (key_id, month, spent_nusd)
+   select t.key_id, t.month, t.nusd from unnest($1::uuid[], $2::text[], $3::bigint[]) as t (key_id, month, nusd)
+     join api_keys k on k.id = t.key_id where t.nusd > 0 order by 1, 2
+   on conflict (key_id, month) do update set spent_nusd = key_months.spent_nusd + excluded.spent_nusd`,
+);
+const selectBudgets = prepared(
+  `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, t.account_id, t.month, s.spent_nusd,
+     (select max(a.percent) from budget_alerts a
+      where a.budget_id = b.id and a.account_id = t.account_id and a.month = t.month) as noted_percent
+   from (select distinct k.account_id, k.workspace_id, k.created_by, k.id, t.month
+     from unnest($1::uuid[], $2::text[]) as t (key_id, month) join api_keys k on k.id = t.key_id) t
+   join budgets b on b.workspace_id = t.workspace_id and (b.member_id is null or b.member_id = t.created_by)
+     and (b.key_id is null or b.key_id = t.id)
+   cross join lateral (select ${largestSum}::text as spent_nusd
+     from api_keys k join key_months m on m.key_id = k.id
+     where m.month = t.month and ${keysOfBudget('t.account_id')}) s`,
+);
+
 /**
  * Adds charges to the months of their keys, and returns the spending of the budgets and months that a batch belongs to, with its
  * payer. Call it in the transaction that books the batch, which holds locks on the paying accounts: no other booking changes these
@@ -67,26 +88,8 @@ export async function bookMonths(
   }
   const rows = [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const columns = [rows.map(({ keyId }) => keyId), rows.map(({ month }) => month)];
-  await client.query(
-    `insert into key_months (key_id, month, spent_nusd)
-     select t.key_id, t.month, t.nusd from unnest($1::uuid[], $2::text[], $3::bigint[]) as t (key_id, month, nusd)
-       join api_keys k on k.id = t.key_id where t.nusd > 0 order by 1, 2
-     on conflict (key_id, month) do update set spent_nusd = key_months.spent_nusd + excluded.spent_nusd`,
-    [...columns, rows.map(({ chargedNusd }) => chargedNusd)],
-  );
-  const { rows: spent } = await client.query<BookedBudget>(
-    `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, t.account_id, t.month, s.spent_nusd,
-       (select max(a.percent) from budget_alerts a
-        where a.budget_id = b.id and a.account_id = t.account_id and a.month = t.month) as noted_percent
-     from (select distinct k.account_id, k.workspace_id, k.created_by, k.id, t.month
-       from unnest($1::uuid[], $2::text[]) as t (key_id, month) join api_keys k on k.id = t.key_id) t
-     join budgets b on b.workspace_id = t.workspace_id and (b.member_id is null or b.member_id = t.created_by)
-       and (b.key_id is null or b.key_id = t.id)
-     cross join lateral (select ${largestSum}::text as spent_nusd
-       from api_keys k join key_months m on m.key_id = k.id
-       where m.month = t.month and ${keysOfBudget('t.account_id')}) s`,
-    columns,
-  );
+  const added = addToMonths(client, [...columns, rows.map(({ chargedNusd }) => chargedNusd)]);
+  const [{ rows: spent }] = await sentTogether([selectBudgets<BookedBudget>(client, columns), added]);
   await noteAlerts(
     client,
     spent.flatMap((row) =>

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountRef, Settlement } from '@sotto/state';
 import type pg from 'pg';
+import { prepared } from '../database/prepared.ts';
 import { maxSum, type Rollup, rollups, sumNames, sums } from './rollups.ts';
 
 /** A settlement with a valid MAC, and its owner. The owner is undefined if the account reference cannot be opened. */
@@ -52,7 +53,7 @@ function errorOf({ status, error }: Settlement): Settlement['error'] {
 export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSettlement[]): Promise<void> {
   if (rows.length === 0) return;
   const column = <T>(pick: (row: UsedSettlement) => T): T[] => rows.map(pick);
-  await client.query(statement, [
+  await insertUsage(client, [
     column(() => randomUUID()),
     column((row) => new Date(row.at).toISOString()),
     column((row) => row.accountId),
@@ -88,7 +89,7 @@ function addTo({ table, dimensions }: Rollup): string {
     on conflict (${row}) do update set ${raised.join(', ')}`;
 }
 
-const statement = `
+const insertUsage = prepared(`
   with added as (
     insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
       cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error,
@@ -106,4 +107,4 @@ const statement = `
     on conflict (account_id, day, workspace_id, class) do update
       set answers = least(usage_daily_first_token.answers::numeric + excluded.answers, ${maxSum})
   )
-  select`;
+  select`);

@@ -17,6 +17,7 @@ import type { BookingResult } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 import type { RejectionReason, SettlementLedger } from '../ledger/settlement-ledger.ts';
 import type { ControlMetrics } from '../metrics/control-metrics.ts';
+import { GroupRun } from './group-run.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
@@ -33,8 +34,11 @@ const settleMs = 50;
  */
 const rebookMs = 3_600_000;
 const batchSize = 500;
+/** The settlements after which no further shard joins a booking. */
+const bookingSize = 2000;
 
 interface VerifiedSettlement extends AttributedSettlement {
+  readonly shard: number;
   readonly entry: SettlementEntry;
 }
 
@@ -47,8 +51,13 @@ export class Settler {
   /** The last entry that was booked per shard, and who read it. */
   readonly #position = new Map<number, { readonly streamId: string; readonly reader: SettlementReader }>();
   readonly #running = new Map<number, Promise<boolean>>();
-  /** The last booking that was begun, of any shard. They are one after the other, because each is a transaction of Postgres. */
-  #booking: Promise<unknown> = Promise.resolve();
+  /** The batch of each shard that waits for the one that runs. It reads the stream when it begins. */
+  readonly #waiting = new Map<number, Promise<boolean>>();
+  /** One transaction of Postgres at a time, each with all shards that wait. */
+  readonly #bookings = new GroupRun<VerifiedSettlement, readonly BookingResult[]>(
+    (batch) => this.#book(batch),
+    bookingSize,
+  );
 
   constructor(deps: SettlerDependencies) {
     this.#deps = deps;
@@ -70,9 +79,19 @@ export class Settler {
     return more;
   }
 
-  /** Books one batch of a shard, one batch at a time per shard. */
-  async settleShard(shard: number): Promise<boolean> {
-    return this.#next(shard, () => this.#batch(shard));
+  /**
+   * Books one batch of a shard, one batch at a time per shard. The batch has everything that was in the stream before the call, up to
+   * its size. Callers that wait for the same batch share it.
+   */
+  settleShard(shard: number): Promise<boolean> {
+    const waiting = this.#waiting.get(shard);
+    if (waiting !== undefined) return waiting;
+    const next = this.#next(shard, () => {
+      this.#waiting.delete(shard);
+      return this.#batch(shard);
+    });
+    this.#waiting.set(shard, next);
+    return next;
   }
 
   /** Books everything in a shard’s stream, from its beginning. */
@@ -97,7 +116,9 @@ export class Settler {
         const settlement = parseSettlement(payload);
         if (settlement === undefined) continue;
         try {
-          await this.#tell(shard, [await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }])]);
+          const booked = await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }]);
+          this.#logLosses(booked);
+          await this.#tell(shard, [booked]);
         } catch (error) {
           if (ledger.isRefusal(error)) continue;
           throw error;
@@ -122,34 +143,19 @@ export class Settler {
     const { entries, reader } = await state.takeSettlements(shard, isSame ? position.streamId : '0-0', batchSize);
     const last = entries.at(-1);
     if (last === undefined) return false;
-    const results = await this.#inTurn(() => this.#enter(shard, entries));
-    await this.#tell(shard, results);
+    const { verified, rejected } = this.#read(shard, entries);
+    for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
+    if (verified.length > 0) await this.#tell(shard, partOf(verified, await this.#bookings.add(verified)));
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
-    const booked = results.reduce((sum, result) => sum + result.booked, 0);
-    events.booked({ shard, settlements: entries.length, charges: booked });
+    events.booked({ shard, settlements: entries.length });
     return entries.length === batchSize;
   }
 
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const next = this.#booking.catch(() => {}).then(run);
-    this.#booking = next;
-    return next;
-  }
-
-  /** Enters a batch into the ledger. Sets aside what is not of our brokers. */
-  async #enter(shard: number, entries: readonly SettlementEntry[]): Promise<BookingResult[]> {
-    const { verified, rejected } = this.#read(entries);
-    for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
-    return this.#book(shard, verified);
-  }
-
-  /** Writes bookings to the state, and logs the operator’s losses. */
+  /** Writes bookings to the state. */
   async #tell(shard: number, results: readonly BookingResult[]): Promise<void> {
-    const { state, events } = this.#deps;
-    for (const { wallets, unattributedHoldIds, shortfallNusd, waivedNusd } of results) {
-      if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
-      if (waivedNusd > 0n) events.waived({ waivedNusd });
+    const { state } = this.#deps;
+    for (const { wallets, unattributedHoldIds } of results) {
       for (const { walletId, balanceNusd, version, keys, budgets, holdIds } of wallets) {
         await state.book({ wallet: { shard, walletId, balanceNusd, version }, keys, budgets, holdIds });
       }
@@ -157,24 +163,32 @@ export class Settler {
     }
   }
 
+  #logLosses({ shortfallNusd, waivedNusd }: BookingResult): void {
+    const { events } = this.#deps;
+    if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
+    if (waivedNusd > 0n) events.waived({ waivedNusd });
+  }
+
   /**
    * Books a batch. If the database rejects a settlement’s values, that settlement is located by halving the batch, and
    * only it is set aside. All others are booked.
    */
-  async #book(shard: number, batch: readonly VerifiedSettlement[]): Promise<BookingResult[]> {
+  async #book(batch: readonly VerifiedSettlement[]): Promise<BookingResult[]> {
     const { ledger } = this.#deps;
     try {
-      return [await ledger.book(batch)];
+      const booked = await ledger.book(batch);
+      this.#logLosses(booked);
+      return [booked];
     } catch (error) {
       const [first] = batch;
       if (first === undefined || !ledger.isRefusal(error)) throw error;
       if (batch.length === 1) {
-        await this.#setAside(shard, first.entry, 'unbookable');
+        await this.#setAside(first.shard, first.entry, 'unbookable');
         return [];
       }
       const half = Math.ceil(batch.length / 2);
-      const before = await this.#book(shard, batch.slice(0, half));
-      return [...before, ...(await this.#book(shard, batch.slice(half)))];
+      const before = await this.#book(batch.slice(0, half));
+      return [...before, ...(await this.#book(batch.slice(half)))];
     }
   }
 
@@ -183,13 +197,16 @@ export class Settler {
     await this.#deps.ledger.setAside(shard, entry, reason);
   }
 
-  #read(entries: readonly SettlementEntry[]): { verified: VerifiedSettlement[]; rejected: SettlementEntry[] } {
+  #read(
+    shard: number,
+    entries: readonly SettlementEntry[],
+  ): { verified: VerifiedSettlement[]; rejected: SettlementEntry[] } {
     const verified: VerifiedSettlement[] = [];
     const rejected: SettlementEntry[] = [];
     for (const entry of entries) {
       const settlement = verifySettlement(this.#deps.settlementMacKey, entry);
       if (settlement === undefined) rejected.push(entry);
-      else verified.push({ entry, settlement, owner: this.#owner(settlement.accountRef) });
+      else verified.push({ shard, entry, settlement, owner: this.#owner(settlement.accountRef) });
     }
     return { verified, rejected };
   }
@@ -197,6 +214,20 @@ export class Settler {
   #owner(accountRef: string): AccountRef | undefined {
     return openAccountRef(this.#deps.accountRefKey, accountRef);
   }
+}
+
+/** Returns what of a booking belongs to the settlements of one shard. */
+function partOf(verified: readonly VerifiedSettlement[], results: readonly BookingResult[]): readonly BookingResult[] {
+  const ids = new Set(verified.map(({ settlement }) => settlement.id));
+  const accounts = new Set(verified.map(({ owner }) => owner?.accountId));
+  const own = (holdIds: readonly string[]): readonly string[] => holdIds.filter((id) => ids.has(id));
+  return results.map((result) => ({
+    ...result,
+    unattributedHoldIds: own(result.unattributedHoldIds),
+    wallets: result.wallets
+      .filter(({ accountId }) => accounts.has(accountId))
+      .map((wallet) => ({ ...wallet, holdIds: own(wallet.holdIds) })),
+  }));
 }
 
 export interface SettlementDependencies {
