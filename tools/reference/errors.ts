@@ -20,7 +20,7 @@ Every answer that is not a success has this body, on both origins:
 }
 \`\`\`
 
-- Branch on \`type\`. \`code\` has the same value, because SDKs for OpenAI's API tell errors apart by it.
+- Branch on \`type\`. SDKs for OpenAI's API tell errors apart by \`code\`. It has the same value, except that a conversation that is too long has OpenAI's \`context_length_exceeded\`.
 - \`param\` is the dotted path of the field at fault, or \`null\`.
 - \`request_id\` is also in the header \`x-request-id\`. Give it to the operator when you report a problem.
 
