@@ -34,7 +34,7 @@ Routes of OAuth under \`/v1/connect\` answer with the errors that OAuth and Open
 
 - Wait for the seconds in \`retry-after\`, if the header is there.
 - Do not retry automatically if \`x-should-retry\` is \`false\`. The first request may have been served and charged, or a retry cannot help. SDKs for OpenAI's API obey this header.
-- A ticket is spent by the request that used it. Get a new ticket for the retry.`;
+- A ticket is spent by the request that used it. Get a new ticket for the retry. A refusal before that, such as 409 or 415, leaves the ticket valid. \`x-should-retry\` is \`false\` with 409 because the same body fails again: correct it and use the ticket.`;
 
 const statuses = Object.entries(errorTable) as [ErrorType, (typeof errorTable)[ErrorType]][];
 
