@@ -20,7 +20,7 @@ Every answer that is not a success has this body, on both origins:
 }
 \`\`\`
 
-- Branch on \`type\`. \`code\` has the same value, because SDKs for OpenAI's API tell errors apart by it.
+- Branch on \`type\`. SDKs for OpenAI's API tell errors apart by \`code\`. It has the same value, except that a conversation that is too long has OpenAI's \`context_length_exceeded\`.
 - \`param\` is the dotted path of the field at fault, or \`null\`.
 - \`request_id\` is also in the header \`x-request-id\`. Give it to the operator when you report a problem.
 
@@ -34,7 +34,7 @@ Routes of OAuth under \`/v1/connect\` answer with the errors that OAuth and Open
 
 - Wait for the seconds in \`retry-after\`, if the header is there.
 - Do not retry automatically if \`x-should-retry\` is \`false\`. The first request may have been served and charged, or a retry cannot help. SDKs for OpenAI's API obey this header.
-- A ticket is spent by the request that used it. Get a new ticket for the retry.`;
+- A ticket is spent by the request that used it. Get a new ticket for the retry. A refusal before that, such as 409 or 415, leaves the ticket valid. \`x-should-retry\` is \`false\` with 409 because the same body fails again: correct it and use the ticket.`;
 
 const statuses = Object.entries(errorTable) as [ErrorType, (typeof errorTable)[ErrorType]][];
 

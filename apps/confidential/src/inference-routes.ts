@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pathOf } from '@sotto/contract';
 import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import type { MediaSwitches } from '@sotto/router';
+import { unsupportedType } from '@sotto/server';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { bodyHolder, credentialOf } from './admission/credential.ts';
@@ -30,7 +31,7 @@ export function registerInference(app: FastifyInstance, deps: InferenceDependenc
   app.register((scope, _options, done) => {
     scope.addContentTypeParser('application/octet-stream', (request, payload: IncomingMessage, read) => {
       if (isSealed(request)) scope.requestBodies.read(request, payload, read);
-      else read(new ServiceError('unsupported_media_type'));
+      else read(unsupportedType(request.headers));
     });
     registerOperation(scope, deps, 'POST /v1/chat/completions', (request) => (isSealed(request) ? sealedChat : chat));
     done();

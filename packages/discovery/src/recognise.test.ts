@@ -122,6 +122,12 @@ describe('recogniseServer', () => {
   ])('does not recognise %s', async (_, answers) => {
     expect(await recognise(answers)).toBeUndefined();
   });
+
+  it('asks a server of another kind once for each list', async () => {
+    const asked: string[] = [];
+    await recogniseServer('http://127.0.0.1:9', async (path) => void asked.push(path));
+    expect(asked).toEqual(['/api/tags', '/api/v1/models', '/api/v0/models', '/v1/models']);
+  });
 });
 
 describe('askServer', () => {

@@ -29,12 +29,24 @@ export interface ModelServer {
  * undefined if nothing answers there, or something else.
  */
 export async function recogniseServer(origin: string, ask: Ask): Promise<ModelServer | undefined> {
+  const askOnce = once(ask);
   for (const [kind, { read }] of entries(serverKinds)) {
     const leftOut: { model: string; reason: string }[] = [];
-    const models = await read(ask, (model, reason) => leftOut.push({ model, reason }));
+    const models = await read(askOnce, (model, reason) => leftOut.push({ model, reason }));
     if (models !== undefined) return { kind, baseUrl: `${origin}/v1`, models, leftOut };
   }
   return undefined;
+}
+
+/** Keeps the answers to GETs, because several kinds of servers have a list under the same path. */
+function once(ask: Ask): Ask {
+  const answers = new Map<string, Promise<unknown>>();
+  return (path, body) => {
+    if (body !== undefined) return ask(path, body);
+    const answer = answers.get(path) ?? ask(path);
+    answers.set(path, answer);
+    return answer;
+  };
 }
 
 const entries = <Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] =>

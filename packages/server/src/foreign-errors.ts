@@ -1,8 +1,10 @@
 import { ServiceError } from '@sotto/wire';
+import type { FastifyRequest } from 'fastify';
 import { type ErrorTrace, traceOf } from './error-trace.ts';
+import { unsupportedType } from './unsupported-body.ts';
 
-const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ServiceError('unsupported_media_type'),
+const frameworkErrors: Readonly<Record<string, (request: FastifyRequest) => ServiceError>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }) => unsupportedType(headers),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_request', { message: 'The URL is malformed.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('not_found'),
   FST_ERR_ASYNC_CONSTRAINT: () => new ServiceError('invalid_request'),
@@ -17,12 +19,12 @@ interface ForeignErrors {
 }
 
 /** Returns the public error for whatever a handler threw. */
-export function toServiceError(error: unknown, options: ForeignErrors, id: string): ServiceError {
+export function toServiceError(error: unknown, options: ForeignErrors, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error;
   const known = error instanceof Error && 'code' in error ? frameworkErrors[String(error.code)] : undefined;
-  if (known !== undefined) return known();
+  if (known !== undefined) return known(request);
   const translated = options.translate?.(error);
   if (translated !== undefined) return translated;
-  options.onUnexpected(traceOf(error), id);
+  options.onUnexpected(traceOf(error), request.id);
   return new ServiceError('internal_error', { mustNotRetry: true });
 }

@@ -40,4 +40,5 @@ export {
 } from './settings/settings-file.ts';
 export { openTlsFiles } from './tls-files.ts';
 export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
+export { unsupportedType } from './unsupported-body.ts';
 export { withTaps } from './with-taps.ts';

@@ -4,6 +4,7 @@ import { errorEnvelope, headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { requestId } from './random-id.ts';
 import { answerOf } from './slow-readers.ts';
+import { unsupportedEncoding } from './unsupported-body.ts';
 
 /**
  * Rejects ambiguous or unsupported HTTP before the body is read: another HTTP version, no host, a repeated header of
@@ -26,11 +27,7 @@ function oddityOf(request: IncomingMessage): ServiceError | undefined {
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return new ServiceError('expectation_failed');
   }
-  const encoding = headers['content-encoding'];
-  if (encoding === undefined || encoding.toLowerCase() === 'identity') return undefined;
-  return new ServiceError('unsupported_media_type', {
-    message: 'The body must not be compressed: send it without `content-encoding`.',
-  });
+  return unsupportedEncoding(headers);
 }
 
 /** Node takes the first of these; a proxy in front of this server may have taken the last. */

@@ -60,7 +60,7 @@ export interface ServerOptions {
 export function createServer(options: ServerOptions): FastifyInstance {
   const { bodyBudget = 512 * 1024 * 1024, bodyWeight = 1, bodyIdleMs = 10_000 } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const known = toServiceError(error, options, request.id);
+    const known = toServiceError(error, options, request);
     options.onRefused?.(known, request);
     sendError(known, request, reply);
   };

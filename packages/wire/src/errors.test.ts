@@ -81,6 +81,15 @@ describe('the error table', () => {
     expect(errorEnvelope(aboutNoField, 'req_1')).toEqual({ error: { ...said, param: null } });
   });
 
+  it('has OpenAI’s code for a conversation that is too long, and not for `max_tokens` alone', () => {
+    const codeOf = (param?: string) => errorEnvelope(new ServiceError('context_too_large', { param }), 'r').error.code;
+    expect([codeOf(), codeOf('messages'), codeOf('max_tokens')]).toEqual([
+      'context_length_exceeded',
+      'context_length_exceeded',
+      'context_too_large',
+    ]);
+  });
+
   it('sends retry-after with every 503 of an unready service', () => {
     expect(errorHeaders(new ServiceError('service_unavailable'))).toEqual({ 'retry-after': '1' });
     expect(errorHeaders(new ServiceError('rate_limited', { retryAfterS: 2 }))).toEqual({ 'retry-after': '2' });

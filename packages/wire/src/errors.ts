@@ -105,8 +105,8 @@ export interface ErrorEnvelope<Type extends string = ErrorType> {
   readonly error: {
     readonly message: string;
     readonly type: Type;
-    /** The same as `type`. OpenAI's types are coarse, so its clients branch on the code. */
-    readonly code: Type;
+    /** The same as `type`, except for a conversation that is too long. OpenAI's types are coarse, so its clients branch on the code. */
+    readonly code: Type | typeof tooLongCode;
     readonly param: string | null;
     readonly request_id: string;
   };
@@ -121,8 +121,13 @@ export function errorEnvelope<Type extends string>(
   }: { readonly message: string; readonly type: Type; readonly param?: string | undefined | null },
   requestId: string,
 ): ErrorEnvelope<Type> {
-  return { error: { message, type, code: type, param, request_id: requestId } };
+  // An error about `max_tokens` alone does not get better with a shorter conversation.
+  const code = type === 'context_too_large' && param !== 'max_tokens' ? tooLongCode : type;
+  return { error: { message, type, code, param, request_id: requestId } };
 }
+
+/** OpenAI's code, at which clients shorten the conversation. They know no other. */
+const tooLongCode = 'context_length_exceeded';
 
 /** Response headers of an error: when to retry, and whether an SDK may retry automatically. */
 export function errorHeaders(error: ServiceError): Record<string, string> {

@@ -76,16 +76,22 @@ export const badInput: Concept = (suite) => {
       'application/xml',
       'nonsense',
       'application/json-seq',
-    ])('a body of type %s is 415', async (type) => {
+      'application/merge-patch+json',
+      `text/${'x'.repeat(1000)}`,
+    ])('a body of type %s is 415, which names the type and the one to send', async (type) => {
       const body = JSON.stringify({ model, messages: hello });
       const answer = await send('POST', url(), { headers: { ...key(), 'content-type': type }, body });
       expectError(answer, 415, 'unsupported_media_type');
+      expect(answer.error?.message).toBe(
+        `\`content-type: ${type.slice(0, 100)}\` is not accepted: send JSON with \`content-type: application/json\`.`,
+      );
     });
 
     it('a body without a content type is 415', async () => {
       const body = Buffer.from(JSON.stringify({ model, messages: hello }));
       const answer = await readAnswer(await fetch(url(), { method: 'POST', headers: key(), body }));
       expectError(answer, 415, 'unsupported_media_type');
+      expect(answer.error?.message).toContain('`content-type` is missing');
     });
 
     it('an expectation that no server here meets is 417', async () => {

@@ -324,7 +324,13 @@ export const chatBody: Concept = (suite) => {
     it('a prompt that is too long for every route is context_too_large', async () => {
       // Every tokenizer counts far more than 8,000 tokens here.
       const messages = [{ role: 'user', content: 'A quick brown fox! '.repeat(8_000) }];
-      expectError(await askFor({ messages }), 400, 'context_too_large');
+      const answer = await askFor({ messages });
+      expectError(answer, 400, 'context_too_large');
+      // Clients recognise it by this code, or by these words.
+      expect(answer.error).toMatchObject({
+        code: 'context_length_exceeded',
+        message: expect.stringMatching(/^This model's maximum context length is 8000 tokens/),
+      });
       expect(suite.asked).toBe(0);
     });
   });

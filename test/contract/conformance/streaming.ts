@@ -67,6 +67,17 @@ export const streaming: Concept = (suite) => {
       for (const mark of ['provider-own-id', 'fp_secret', ...upstreamModels]) expect(all).not.toContain(mark);
     });
 
+    it('`system_fingerprint` is empty in every chunk, as in a whole answer', async () => {
+      const { chunks } = readStream(await askFor({ stream_options: { include_usage: true } }));
+      expect(chunks.at(-1)?.usage).toBeDefined();
+      const whole = await askFor({ stream: false });
+      const answers: readonly { readonly system_fingerprint: string }[] = [
+        chatCompletionSchema.parse(whole.json),
+        ...chunks,
+      ];
+      expect(new Set(answers.map((answer) => answer.system_fingerprint))).toEqual(new Set(['']));
+    });
+
     it('the canonical model is in every chunk of a long stream with odd envelopes', async () => {
       const pieces = Array.from({ length: 300 }, (_, index) => `word${index} `);
       suite.world.provider('acme').answer((_, response) => {

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import createInstructor from '@instructor-ai/instructor';
 import { describe, expect, it } from 'vitest';
 // Instructor needs schemas of zod 3.
 import { z } from 'zod/v3';
-import { type ClientWorld, cities, chatModel as model, openAiClients, weather } from './world.ts';
+import { breakOff, type ClientWorld, cities, chatModel as model, openAiClients, startWorld, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'weather?' }];
+const program = fileURLToPath(new URL('instructor-program.mjs', import.meta.url));
 const report = { name: 'report', schema: z.object({ city: z.string(), degrees: z.number() }) };
 
 /** Tests Instructor, which wraps the `openai` SDK and returns typed objects, in both flows. */
@@ -38,5 +41,20 @@ export function instructorSuite(world: ClientWorld): void {
       const failed = client.chat.completions.create({ model: 'acme/nothing', messages, response_model: report });
       await expect(failed).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
     });
+  });
+
+  it('@instructor-ai/instructor ends the whole program at a stream that breaks off, as straight at the provider', async () => {
+    const endAt = (...place: readonly string[]) =>
+      new Promise((resolve) => {
+        execFile(process.execPath, [program, ...place, breakOff], { timeout: 30_000 }, (error, stdout) =>
+          resolve({ code: error?.code, stdout }),
+        );
+      });
+    // The world's own provider keeps what the service sends it.
+    const { provider, stop } = await startWorld();
+    const straight = await endAt(provider.baseUrl, 'key', 'small-v1').finally(stop);
+    const through = await endAt(world.service.baseUrl, world.inferenceKey, model);
+    // The loop over the pieces neither ends nor throws. The error is a rejection that a program cannot handle.
+    expect([straight, through]).toEqual(Array(2).fill({ code: 1, stdout: '' }));
   });
 }

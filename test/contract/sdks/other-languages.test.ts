@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,24 +9,46 @@ import { useFolder } from '../../kit/folder.ts';
 import { onPath } from '../../kit/programs.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { chatModel, startWorld } from './world.ts';
+import { chatModel, reasoningText, startWorld } from './world.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const run = promisify(execFile);
 
-/** Python libraries whose user learns of a broken stream, and the versions that are installed for the tests. */
-const inPython = readFileSync(join(here, 'python/requirements.txt'), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => (line.split('==')[0] ?? '').replace('pydantic-ai-slim', 'pydantic-ai'));
-const python = process.env.SOTTO_TEST_PYTHON ?? '';
-const hasPython = python !== '' && spawnSync(python, ['-c', 'import openai, litellm, agents']).status === 0;
+/** The files of requirements, each for a Python of its own: their libraries need different versions of OpenAI's SDK. */
+const requirementFiles = ['requirements.txt', 'requirements-openai-2.txt'];
+const pythons = (process.env.SOTTO_TEST_PYTHONS ?? '').split(':');
+const hasPython = requirementFiles.every(
+  (_, index) => spawnSync(pythons[index] ?? '', ['-c', 'import openai, litellm']).status === 0,
+);
 if (!hasPython) {
   noteSkip(
     'the client libraries of Python',
-    'install test/contract/sdks/python/requirements.txt, and set SOTTO_TEST_PYTHON to that python.',
+    `install ${requirementFiles.join(' and ')} of test/contract/sdks/python for a Python each, and set SOTTO_TEST_PYTHONS to the two, with a colon between them.`,
   );
 }
+
+/** Each library that has a file in python/libraries, and the Python that has it. */
+const inPython = readdirSync(join(here, 'python/libraries'))
+  .filter((name) => name.endsWith('.py'))
+  .map((name) => {
+    const library = name.slice(0, -'.py'.length).replaceAll('_', '-');
+    const at = requirementFiles.findIndex((file) =>
+      readFileSync(join(here, 'python', file), 'utf8')
+        .split('\n')
+        .some((line) => /^[\w-]+/.exec(line)?.[0] === library),
+    );
+    if (at === -1) throw new Error(`No requirements name ${library}.`);
+    return { library, python: pythons[at] ?? '' };
+  });
+
+/** The errors of libraries that know a conversation that is too long, so that their user can shorten it. */
+const overflows: Readonly<Record<string, string>> = {
+  'aider-chat': 'ContextWindowExceededError',
+  dspy: 'ContextWindowExceededError',
+  litellm: 'ContextWindowExceededError',
+  'pydantic-ai-slim': 'ModelContextWindowExceededError',
+  'strands-agents': 'ContextWindowOverflowException',
+};
 
 const inGo = ['openai-go', 'go-openai'];
 const folder = useFolder('go-clients');
@@ -43,6 +65,10 @@ interface Outcomes {
   /** A stream that breaks off after its first words. */
   readonly broken: Outcome;
   readonly failed: Outcome;
+  /** A conversation that does not fit into the model's context. */
+  readonly tooLong?: Outcome;
+  /** The reasoning of an answer, if the library shows it. */
+  readonly thoughts?: Outcome;
 }
 type Outcome = { readonly said: string } | { readonly error: string };
 
@@ -55,28 +81,31 @@ await describeInWorld('clients of other languages', { start: startWorld, setupOf
   const straight = (): readonly string[] => [stage.world.provider.baseUrl, 'key', 'small-v1'];
   const through = (): readonly string[] => [stage.service.baseUrl, account.inferenceKey, chatModel];
 
-  const expectTheSame = async (outcomesAt: (place: readonly string[]) => Promise<Outcomes>): Promise<void> => {
-    const own = await outcomesAt(through());
+  const expectTheSame = async (outcomesAt: (place: readonly string[]) => Promise<Outcomes>): Promise<Outcomes> => {
+    const [own, { broken: _, ...rest }] = await Promise.all([outcomesAt(through()), outcomesAt(straight())]);
     expect(own).toMatchObject({
       whole: { said: 'You said: hi' },
       streamed: { said: 'You said: hi there' },
       broken: { error: expect.any(String) },
       failed: { error: expect.any(String) },
+      ...(own.tooLong === undefined ? {} : { tooLong: { error: expect.any(String) } }),
+      ...(own.thoughts === undefined ? {} : { thoughts: { said: reasoningText } }),
     });
-    const { whole, streamed, failed } = await outcomesAt(straight());
-    expect(own).toMatchObject({ whole, streamed, failed });
+    expect(own).toMatchObject(rest);
+    return own;
   };
 
   describe.skipIf(!hasPython)('Python', () => {
     it.each(inPython)(
-      '%s shows its user the same as straight at the provider',
-      async (library) => {
-        await expectTheSame(async (place) => {
+      '$library shows its user the same as straight at the provider',
+      async ({ library, python }) => {
+        const { tooLong } = await expectTheSame(async (place) => {
           const { stdout } = await run(python, [join(here, 'python/clients.py'), library, ...place]);
           return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Outcomes;
         });
+        if (overflows[library] !== undefined) expect(tooLong).toEqual({ error: overflows[library] });
       },
-      120_000,
+      300_000,
     );
   });
 

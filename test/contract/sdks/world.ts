@@ -93,7 +93,7 @@ export async function startWorld(): Promise<PlanesSetup & { readonly provider: F
     ...filesOf(
       [providerEntry('acme', provider.baseUrl, { name: 'Acme' })],
       [
-        textModel(chatModel, [route('small-v1', chat, { capabilities })]),
+        textModel(chatModel, [route('small-v1', chat, { capabilities })], { context_length: contextLength }),
         {
           id: embeddingModel,
           model_type: 'embedding',
@@ -109,14 +109,20 @@ export async function startWorld(): Promise<PlanesSetup & { readonly provider: F
   };
 }
 
+/** The tokens that the chat model holds. */
+const contextLength = 8000;
+
 /** The text to which the provider begins a stream that it never ends. */
 export const breakOff = 'break off';
+/** The text to which the provider always shows its reasoning. */
+const thinkAloud = 'think aloud';
 
 const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-v1', system_fingerprint: 'fp_secret' };
 
 /**
- * Answers by the content of the request. `fail 503` fails with that status. `forever` streams without end, and `break off` begins a
- * stream, or nothing, and closes the connection. A request with tools gets tool calls, and their results are repeated. A JSON schema gets JSON. Other text is repeated.
+ * Answers by the content of the request. `fail 503` fails with that status, and a text longer than the context with 400. `forever`
+ * streams without end, and `break off` begins a stream, or nothing, and closes the connection. A request with tools gets tool calls,
+ * and their results are repeated. A JSON schema gets JSON. Other text is repeated; `think aloud` gets reasoning, too.
  */
 const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
@@ -129,6 +135,12 @@ const answer: ProviderHandler = async (request, response) => {
   if (status !== undefined) {
     const retryAfter: Record<string, string> = status === '429' ? { 'retry-after': '1' } : {};
     return sendJson(response, Number(status), { error: { message: 'RAW-PROVIDER-ERROR' } }, retryAfter);
+  }
+  if (said.length > 4 * contextLength) {
+    const message = `This model's maximum context length is ${contextLength} tokens.`;
+    return sendJson(response, 400, {
+      error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' },
+    });
   }
   const { calls, content, reasoning } = reply(request, said);
   const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop';
@@ -204,7 +216,7 @@ function lastSaid(request: SeenRequest): string {
 function reply(request: SeenRequest, said: string) {
   const { tools, response_format, reasoning_effort } = request.body;
   const results = messagesOf(request).filter(({ role }) => role === 'tool');
-  const isAsked = Array.isArray(tools) && results.length === 0;
+  const isAsked = Array.isArray(tools) && tools.length > 0 && results.length === 0;
   return {
     calls: isAsked
       ? cities.map((city, i) => ({
@@ -219,7 +231,7 @@ function reply(request: SeenRequest, said: string) {
         : response_format === undefined
           ? `You said: ${said}`
           : JSON.stringify({ city: 'Graz', degrees: 21 }),
-    reasoning: reasoning_effort === undefined ? [] : thoughts,
+    reasoning: reasoning_effort === undefined && said !== thinkAloud ? [] : thoughts,
   };
 }
 

@@ -149,7 +149,7 @@ describe('sotto-control', () => {
     const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
     const made = await control(['account', 'create', 'Ann@example.com', '--name', 'Ann'], environment);
     expect(made.out).toMatch(
-      /^[0-9a-f-]{36}\nset a password within a day: https:\/\/sotto\.example\/reset-password#token=[\w-]{43}$/,
+      /^account: [0-9a-f-]{36}\nset a password within a day: https:\/\/sotto\.example\/reset-password#token=[\w-]{43}$/,
     );
     expect(await control(['account', 'create', 'ann@example.com'], environment)).toMatchObject({
       code: 1,

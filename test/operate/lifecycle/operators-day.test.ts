@@ -121,7 +121,7 @@ describe(what, () => {
   hour('begins with a first account, from the command line', async () => {
     const { ann } = day;
     const output = await command('account', 'create', annAddress);
-    accountId = output.split('\n')[0] ?? '';
+    accountId = /^account: (\S+)/.exec(output)?.[1] ?? '';
     const token = /token=([\w-]+)/.exec(output)?.[1] ?? '';
     expect((await ann.post('/auth/reset-password', { token, newPassword: password })).status).toBe(200);
     expect((await ann.post('/auth/sign-in/email', { email: annAddress, password })).status).toBe(200);

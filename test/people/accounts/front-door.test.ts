@@ -35,7 +35,7 @@ describe('a stranger', () => {
     for (const email of [(await world.verified()).email, fresh()]) {
       const startedAt = performance.now();
       await world.visitor().post('/auth/sign-up/email', { name: 'Eve', email, password });
-      // What either takes is within this time, so the time tells nothing. Timers may end a little early.
+      // Both sign-ups take the same time, so it does not show which address is known. Timers may end a little early.
       expect(performance.now() - startedAt).toBeGreaterThanOrEqual(395);
     }
   });

@@ -89,7 +89,7 @@ function streamedChat(
       },
       lastFrames(end, { usage, chargeNusd }) {
         const { id, created, model } = reading.identity;
-        const chunk = { id, object: 'chat.completion.chunk', created, model };
+        const chunk = { id, object: 'chat.completion.chunk', created, model, system_fingerprint: '' };
         if (end !== 'complete') return errorFrame(errorEnvelope(endErrors[end], requestId));
         if (question.chat.stream_options?.include_usage !== true) return sseDone;
         const shown = { ...shownUsage(attempt.reported, usage), cost: nusdToUsd(chargeNusd) };

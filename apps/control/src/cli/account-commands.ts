@@ -36,6 +36,7 @@ export async function accountCreate(context: CliProcess, email: string | undefin
     await recordAct(client, { actor: commandLine, act: 'account_created', accountId: created.accountId });
     return created.accountId;
   });
+  // The id alone, because scripts keep it for the next command.
   context.out(accountId);
   return 0;
 }
@@ -49,7 +50,7 @@ async function createForPerson(context: CliProcess, given: string, name: Option)
     await recordAct(client, { actor: commandLine, act: 'account_created', accountId: created.accountId });
     return { accountId: created.accountId, token: await makePasswordLink(client, created.userId, Date.now()) };
   });
-  context.out(accountId);
+  context.out(`account: ${accountId}`);
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
   if (signIn.smtp === undefined) return 0;
   await mailNow(signIn.smtp, authMails(origin).created(email, token), 'link');

@@ -22,13 +22,14 @@ export async function catalogCheck(
     }
     registry = publicRegistry(parsed.value, () => true);
   }
-  const { file: catalog, problems, warnings } = checkCatalog(await readText(file), registry, today());
+  const { file: catalog, problems, warnings, free } = checkCatalog(await readText(file), registry, today());
   for (const { line, message } of problems) context.error(`${file}:${line}: ${message}`);
   for (const { line, message } of warnings) context.error(`${file}:${line}: warning: ${message}`);
   if (catalog === undefined || problems.length > 0) return 1;
   const routes = catalog.models.reduce((sum, model) => sum + model.routes.length, 0);
   const verdict = warnings.length === 0 ? 'no problems' : `no problems, ${warnings.length} warnings`;
   context.out(`${file}: ${catalog.models.length} models, ${routes} routes, ${verdict}`);
+  if (free.length > 0) context.out(`free, because their prices are 0: ${free.join(', ')}`);
   if (registry === undefined) {
     context.out('providers and privacy classes were not checked; pass a registry with --registry FILE');
   }

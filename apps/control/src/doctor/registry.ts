@@ -11,7 +11,7 @@ export async function examineCatalogFile(
   const subject = 'catalog file';
   const bytes = await readFileOrPart(path).catch(() => undefined);
   if (bytes === undefined) return wrong(subject, `cannot read ${path}`, 'Set CATALOG_FILE to a readable file.');
-  const { file, problems, warnings } = checkCatalog(bytes.toString('utf8'), registry, today);
+  const { file, problems, warnings, free } = checkCatalog(bytes.toString('utf8'), registry, today);
   const [problem] = problems;
   if (file === undefined || problem !== undefined) {
     const { line, message } = problem ?? { line: 1, message: 'cannot be parsed' };
@@ -21,9 +21,10 @@ export async function examineCatalogFile(
       `\`sotto-control catalog check ${path}\` lists every problem. The active catalog stays in use.`,
     );
   }
+  const freeOnes = free.length > 0 ? `; free, because their prices are 0: ${free.join(', ')}` : '';
   return warnings.length > 0
     ? warning(subject, `${warnings.length} likely mistakes`, `\`sotto-control catalog check ${path}\` lists them.`)
-    : ok(subject, `${path}: ${file.models.length} models`);
+    : ok(subject, `${path}: ${file.models.length} models${freeOnes}`);
 }
 
 const subject = 'provider keys';

@@ -106,7 +106,7 @@ function readCredits(issuer: Issuer, tokens: readonly Buffer[]): Credit[] {
 
 async function depositWithin(client: pg.PoolClient, { credits, depositDigest, ...hashes }: Deposit): Promise<Wallet> {
   const sorted = inOrder(credits);
-  // Before the nonces: whoever waits for those of another deposit must not make that one wait.
+  // Claim the hashes before the nonces. A deposit that waits for the nonces of another must hold nothing that the other needs.
   if (!(await claimHashes(client, hashes, 'shared'))) throw new Refused();
   const spent = await client.query(
     `insert into spent_credits (key_id, nonce) select * from unnest($1::text[], $2::bytea[]) order by 1, 2

@@ -10,7 +10,7 @@ export type ConfidentialContracts = typeof inferenceContracts & typeof attestati
 export const confidentialOrigin: OriginDescription = {
   title: 'Sotto: confidential origin',
   description:
-    'Receives content and never learns whose it is. In compatibility mode it sees the hash of a key. Tickets, catalog, account and billing are at the control origin, which has its own description.\n\nEvery route can also answer with these errors: 404 `not_found` (unknown address), 405 `method_not_allowed`, 408 `request_timeout` (the request arrived too slowly), 417 `expectation_failed`, and 431 `header_fields_too_large`.',
+    'Receives content and never learns whose it is. In compatibility mode it sees the hash of a key. Tickets, catalog, account and billing are at the control origin, which has its own description.\n\nEvery route can also answer with the errors `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `expectation_failed` (417) and `header_fields_too_large` (431).',
   tags: [
     { name: 'Inference', description: 'Requests with content, by ticket or in compatibility mode.' },
     { name: 'Attestation', description: 'Evidence about this broker and about the enclaves of providers.' },

@@ -29,8 +29,8 @@ const stream: Content = {
     contentSchema: { $ref: '#/components/schemas/ChatChunk' },
   },
   example: [
-    'data: {"id":"chatcmpl-5f0c","object":"chat.completion.chunk","created":1795248000,"model":"demo/chat","choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"},"finish_reason":null}]}',
-    'data: {"id":"chatcmpl-5f0c","object":"chat.completion.chunk","created":1795248000,"model":"demo/chat","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    'data: {"id":"chatcmpl-5f0c","object":"chat.completion.chunk","created":1795248000,"model":"demo/chat","system_fingerprint":"","choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"},"finish_reason":null}]}',
+    'data: {"id":"chatcmpl-5f0c","object":"chat.completion.chunk","created":1795248000,"model":"demo/chat","system_fingerprint":"","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
     'data: [DONE]',
     '',
   ].join('\n\n'),

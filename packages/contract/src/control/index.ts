@@ -62,7 +62,7 @@ export type ControlContracts = typeof alertContracts &
 export const controlOrigin: OriginDescription = {
   title: 'Sotto: control origin',
   description:
-    'Knows accounts, keys and money, and never sees content. Prompts and answers are at the confidential origin, which has its own description.\n\nEvery route can also answer with these errors: 404 `not_found` (unknown address), 405 `method_not_allowed`, 408 `request_timeout` (the request arrived too slowly), 417 `expectation_failed`, and 431 `header_fields_too_large`.',
+    'Knows accounts, keys and money, and never sees content. Prompts and answers are at the confidential origin, which has its own description.\n\nEvery route can also answer with the errors `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `expectation_failed` (417) and `header_fields_too_large` (431).',
   tags: [
     { name: 'Tickets and evidence', description: 'Get tickets and evidence before you send content.' },
     { name: 'Catalog', description: 'Models, their routes and the measured health of these.' },

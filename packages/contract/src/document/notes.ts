@@ -108,7 +108,7 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   Error: 'The body of every error.',
   'Error.message': 'Says what failed and how to fix it.',
   'Error.type': 'The machine-readable name of the error.',
-  'Error.code': 'The same as `type`, for OpenAI clients.',
+  'Error.code': 'The same as `type`, for OpenAI clients. `context_length_exceeded` if the conversation is too long.',
   'Error.param': 'The field at fault, or null.',
   'Error.request_id': 'The id of this request. Name it when you report a problem.',
   'Usage.cost': usd,

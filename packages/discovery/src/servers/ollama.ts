@@ -23,8 +23,9 @@ const runningSchema = z.looseObject({
  */
 export async function readOllama(ask: Ask, leave: Leave): Promise<readonly ServedModel[] | undefined> {
   const tags = tagsSchema.safeParse(await ask('/api/tags'));
+  if (!tags.success) return undefined;
   const isOllama = z.looseObject({ version: z.string() }).safeParse(await ask('/api/version')).success;
-  if (!tags.success || !isOllama) return undefined;
+  if (!isOllama) return undefined;
   const running = runningSchema.safeParse(await ask('/api/ps'));
   const loaded = new Map(running.data?.models.map((model) => [model.name, model.context_length]));
   const models = await Promise.all(

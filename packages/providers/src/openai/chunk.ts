@@ -77,6 +77,7 @@ export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, strip
     object: 'chat.completion.chunk',
     created: identity.created,
     model: identity.model,
+    system_fingerprint: '',
     choices: [
       {
         index: 0,

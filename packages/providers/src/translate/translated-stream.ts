@@ -188,7 +188,10 @@ export abstract class TranslatedStream extends AnswerStream {
     super();
     this.#options = options;
     const { id, created, model } = options.identity;
-    this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
+    this.#head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '' }).slice(
+      0,
+      -1,
+    );
   }
 
   /** Writes a piece. After its finish reason an answer has no more text, so only calls follow. */

@@ -25,9 +25,15 @@ describe('catalog warnings', () => {
     expect(warningsOf(good)).toEqual([]);
   });
 
+  it('do not tell of a route that is free: its operator may own the server', () => {
+    const text = good.replace('{input: 0.5, output: 1.5}', '{input: 0, output: 0}');
+    expect(warningsOf(text)).toEqual([]);
+    expect([check(text).free, check(good).free]).toEqual([['acme/small at acme'], []]);
+  });
+
   it.each([
     [
-      'a price of 0',
+      'one price of 0',
       ['output: 1.5', 'output: 0'],
       ['11: acme/small: the output price of acme is 0: nothing is charged for it'],
     ],

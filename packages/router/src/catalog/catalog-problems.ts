@@ -119,9 +119,22 @@ export function catalogWarnings(file: CatalogFile, source: YamlSource, today: st
   return warnings;
 }
 
-function warnAboutPrices({ provider, pricing }: CatalogFileRoute, path: PropertyKey[], warn: Warn): void {
-  const { tiers, ...prices } = pricing;
-  for (const [name, usd] of Object.entries(prices)) {
+/** Returns the routes for which nothing is charged, such as those of an operator's own server. */
+export const freeRoutes = ({ models }: CatalogFile): string[] =>
+  models.flatMap(({ id, routes }) => routes.filter(isFree).map(({ provider }) => `${id} at ${provider}`));
+
+const pricesOf = ({ pricing: { tiers: _, ...prices } }: CatalogFileRoute): [name: string, usd: unknown][] =>
+  Object.entries(prices);
+
+const isFree = (route: CatalogFileRoute): boolean => {
+  const prices = pricesOf(route);
+  return prices.length > 0 && prices.every(([, usd]) => usd === 0) && route.pricing.tiers === undefined;
+};
+
+function warnAboutPrices(route: CatalogFileRoute, path: PropertyKey[], warn: Warn): void {
+  const { provider, pricing } = route;
+  const { tiers } = pricing;
+  for (const [name, usd] of isFree(route) ? [] : pricesOf(route)) {
     if (usd === 0) warn([...path, 'pricing'], `the ${name} price of ${provider} is 0: nothing is charged for it`);
   }
   const { input, cached_input: cached } = pricing;

@@ -2,7 +2,7 @@ import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import { bindCatalog } from './bind-catalog.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogFile, catalogFileSchema } from './catalog-file.ts';
-import { catalogProblems, catalogWarnings } from './catalog-problems.ts';
+import { catalogProblems, catalogWarnings, freeRoutes } from './catalog-problems.ts';
 import type { RegistryPublic } from './registry.ts';
 
 export interface ParsedCatalog {
@@ -34,6 +34,8 @@ export interface CatalogCheck {
   readonly problems: readonly FileProblem[];
   /** Probable mistakes that are allowed, in the order of the file. */
   readonly warnings: readonly FileProblem[];
+  /** The routes for which nothing is charged, as `model at provider`. */
+  readonly free: readonly string[];
 }
 
 /**
@@ -42,12 +44,13 @@ export interface CatalogCheck {
  */
 export function checkCatalog(text: string, registry: RegistryPublic | undefined, today: string): CatalogCheck {
   const read = readYamlAs(text, catalogFileSchema);
-  if (!read.ok) return { file: undefined, problems: byLine(read.problems), warnings: [] };
+  if (!read.ok) return { file: undefined, problems: byLine(read.problems), warnings: [], free: [] };
   const { file, source } = read.value;
   return {
     file,
     problems: byLine(catalogProblems(file, source, registry)),
     warnings: byLine(catalogWarnings(file, source, today)),
+    free: freeRoutes(file),
   };
 }
 

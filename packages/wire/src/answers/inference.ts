@@ -68,6 +68,7 @@ export const chatChunkSchema = z.strictObject({
   object: z.literal('chat.completion.chunk'),
   created: z.int(),
   model: z.string(),
+  system_fingerprint: z.literal(''),
   choices: z.array(
     z.strictObject({
       index: z.int(),

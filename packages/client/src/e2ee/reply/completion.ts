@@ -45,7 +45,7 @@ export interface OpenCompletion {
   readonly object: 'chat.completion' | 'chat.completion.chunk';
   readonly created: number;
   readonly model: string;
-  readonly system_fingerprint?: '';
+  readonly system_fingerprint: '';
   readonly choices: readonly Choice[];
   readonly usage?: unknown;
 }
@@ -67,7 +67,7 @@ export async function openCompletion(
   const fields = asFields(value);
   if (fields.error !== undefined && fields.error !== null) throw new ClientError('e2ee_provider_failed');
   const { choices } = fields;
-  // The request asked for one choice. The chunk that carries the usage has none.
+  // The request asked for one choice. A chunk with only the usage has no choice.
   if (!Array.isArray(choices) || choices.length > 1) throw malformed();
   const id = typeof fields.id === 'string' ? fields.id : '';
   const model = typeof fields.model === 'string' ? fields.model : '';
@@ -79,7 +79,7 @@ export async function openCompletion(
     object: holder === 'delta' ? 'chat.completion.chunk' : 'chat.completion',
     created: Number.isSafeInteger(fields.created) ? (fields.created as number) : 0,
     model: reading.model,
-    ...(holder === 'message' ? { system_fingerprint: '' } : {}),
+    system_fingerprint: '',
     choices: choice === undefined ? [] : [await openChoice(asFields(choice), { holder, id, model }, reading)],
     ...(usage === undefined ? {} : { usage }),
   };

@@ -370,6 +370,7 @@ describe('import and check', () => {
         const checked = checkCatalog(text, registry, '2026-11-01');
         expect(checked.problems).toEqual([]);
         expect(checked.warnings.filter(({ message }) => message.includes('nothing is charged'))).toEqual([]);
+        expect(checked.free).toEqual([]);
         expect(file.models.length + leftOut.length).toBeGreaterThanOrEqual(1);
         models += file.models.length;
         expect(writeCatalog(imported({ data: entries }).file, '')).toBe(writeCatalog(file, ''));

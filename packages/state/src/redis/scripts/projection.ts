@@ -168,8 +168,8 @@ return {count()}
 
 /**
  * ARGV from 5: note id, wallet id, amount, the balance in the ledger, 'alone' or ''. Notes money that is about to leave a wallet without a
- * request, so that no request spends it meanwhile. With 'alone', nothing else may be held or unbooked. `book` or `forget` ends the
- * note. It counts at the key `-`, which no projection has, so scripts of other versions drop it like any other note.
+ * request, so that no request spends it meanwhile. With 'alone', the script refuses if anything else is held or unbooked. `book` or
+ * `forget` ends the note. The note counts at the key `-`, which no projection has. Scripts of other versions drop it like any other note.
  */
 export const reserveScript = `${names}${guard}${budgets}${records}${notes}
 local n, refused, epoch = guard('admit')
