@@ -4,8 +4,8 @@ import { chmod, cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { startPostgres } from '@sotto/embedded/testing';
 import pg from 'pg';
-import { startPostgres } from '../../apps/embedded/src/postgres/start-postgres.ts';
 import { dieTogether } from './programs.ts';
 import { until } from './until.ts';
 

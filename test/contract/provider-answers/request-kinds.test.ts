@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
+import { target } from '@sotto/providers/testing';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { target } from '../../../packages/providers/src/testing/fixtures.ts';
 import { type AdapterName, adapters, asMessages, asResponses, type DialectName } from '../dialects/pipeline.ts';
 
 /**

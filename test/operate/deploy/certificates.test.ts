@@ -5,8 +5,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openTls } from '@sotto/confidential/testing';
 import { afterAll, expect, it } from 'vitest';
-import { openTls } from '../../../apps/confidential/src/tls/open-tls.ts';
 import {
   type AcmeAuthority,
   certificateAt,

@@ -5,8 +5,8 @@ import { type AddressInfo, BlockList, connect as connectTcp, createServer } from
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { takeProxyHeaders } from '@sotto/server/testing';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { takeProxyHeaders } from '../../../packages/server/src/proxy-protocol.ts';
 import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';

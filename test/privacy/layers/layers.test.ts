@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -42,13 +43,13 @@ function sources(): SourceFile[] {
       .map((name) => {
         const path = join(root, part, 'src', name);
         const text = readFileSync(path, 'utf8');
-        const imports = [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(
-          ([, specifier]) => specifier ?? [],
-        );
-        return { part, path: relative(root, path), text, imports };
+        return { part, path: relative(root, path), text, imports: importsOf(text) };
       }),
   );
 }
+
+const importsOf = (text: string): string[] =>
+  [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(([, specifier]) => specifier ?? []);
 
 const files = sources();
 /** Entry points beside the main one: code that runs in Node alone, and types without the code that reads them. */
@@ -132,6 +133,30 @@ describe('the layers', () => {
   });
 });
 
+describe('tests and tools', () => {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'test', 'tools'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const outside = listed
+    .split('\n')
+    .filter((path) => /\.m?tsx?$/.test(path))
+    .map((path) => ({ path, imports: importsOf(readFileSync(join(root, path), 'utf8')) }));
+
+  it('contain files to scan', () => {
+    expect(outside.length).toBeGreaterThan(500);
+    expect(outside.some(({ imports }) => imports.includes('@sotto/control/testing'))).toBe(true);
+    expect(outside.some(({ imports }) => imports.some((specifier) => specifier.startsWith('../../kit/')))).toBe(true);
+  });
+
+  it('name the package whose code they import', () => {
+    const reaching = outside.filter(({ path, imports }) =>
+      imports.some((name) => name.startsWith('.') && /^(?:packages|apps)\//.test(join(dirname(path), name))),
+    );
+    expect(reaching.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe('the broker', () => {
   const broker = files.filter(({ part }) => part === 'apps/confidential');
 
@@ -156,7 +181,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {
