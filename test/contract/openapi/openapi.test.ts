@@ -2,13 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import type { AppAnswer } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
 import { bearer, ticketHeader } from '../../kit/client.ts';
 import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
 import { blindedNumbers, signedCredits } from '../../kit/wallets.ts';
 import { callerOf, describedService, example, hex } from './described-service.ts';

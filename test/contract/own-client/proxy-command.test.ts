@@ -7,12 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { noteSkip, until } from '@sotto/test-servers';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { echo, json, refusal } from './stand-in.ts';
 

@@ -9,11 +9,11 @@ import {
   programsWith,
   proxyHandler,
 } from '@sotto/client/testing';
+import { listenOnLoopback } from '@sotto/test-servers';
 import OpenAI from 'openai';
 import { afterAll, beforeAll } from 'vitest';
 import type { PlanesSetup } from '../../kit/both-planes.ts';
 import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { listenOnLoopback } from '../../kit/free-port.ts';
 import {
   type FakeProvider,
   type ProviderHandler,

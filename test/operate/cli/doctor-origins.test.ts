@@ -3,8 +3,8 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { makeTlsKey } from '@sotto/confidential/testing';
 import { examineOrigin } from '@sotto/control/testing';
+import { freePort } from '@sotto/test-servers';
 import { afterEach, expect, it } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
 
 const servers: Server[] = [];
 afterEach(() => {

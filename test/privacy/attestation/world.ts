@@ -21,9 +21,9 @@ import {
 import { buildBroker } from '@sotto/confidential';
 import { makeTlsKey, TlsKeeper, tlsOptions } from '@sotto/confidential/testing';
 import { createMemoryState, MemoryStore } from '@sotto/state';
+import { freePort } from '@sotto/test-servers';
 import { pino } from 'pino';
 import { oneModel } from '../../kit/catalog.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
 
 export const { registry } = oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });

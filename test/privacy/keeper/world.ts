@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { certifyServer, Issuer, type TdxMachine, toPem } from '@sotto/attestation/testing';
 import { makeTlsKey, obtainSecrets } from '@sotto/confidential/testing';
 import { buildKeeper, type KeeperOptions } from '@sotto/keeper';
-import { freePort } from '../../kit/free-port.ts';
+import { freePort } from '@sotto/test-servers';
 import { clock, pins, verifier } from '../attestation/world.ts';
 
 export const registryDigest = 'ab'.repeat(32);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -140,7 +140,7 @@ describe('tests and tools', () => {
   });
   const outside = listed
     .split('\n')
-    .filter((path) => /\.m?tsx?$/.test(path))
+    .filter((path) => /\.m?tsx?$/.test(path) && existsSync(join(root, path)))
     .map((path) => ({ path, imports: importsOf(readFileSync(join(root, path), 'utf8')) }));
 
   it('contain files to scan', () => {
@@ -154,6 +154,23 @@ describe('tests and tools', () => {
       imports.some((name) => name.startsWith('.') && /^(?:packages|apps)\//.test(join(dirname(path), name))),
     );
     expect(reaching.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('give servers to tests from a package that knows none of ours', () => {
+    const folder = 'packages/test-servers/src';
+    const names = readdirSync(join(root, folder));
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) {
+      const imports = importsOf(readFileSync(join(root, folder, name), 'utf8'));
+      expect(
+        imports.filter((specifier) => ours(specifier) ?? specifier.startsWith('..')),
+        name,
+      ).toEqual([]);
+    }
+    for (const part of Object.keys(mayImport)) {
+      const { dependencies } = JSON.parse(readFileSync(join(root, part, 'package.json'), 'utf8'));
+      expect(Object.keys(dependencies ?? {}), part).not.toContain('@sotto/test-servers');
+    }
   });
 });
 

@@ -1,4 +1,5 @@
-import { fuzzTargets, Refusal } from '@sotto/attestation/testing';
+import { Refusal } from '@sotto/attestation/testing';
+import { fuzzTargets } from '@sotto/attestation/testing/fuzz-targets';
 import { ClientError, readPublicKey } from '@sotto/client';
 import {
   exchange,

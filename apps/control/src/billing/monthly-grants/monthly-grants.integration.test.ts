@@ -15,12 +15,9 @@ import {
   shards,
   signSettlement,
 } from '@sotto/state';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis, until } from '@sotto/test-servers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestDatabase, settledChat } from '../../../../../test/kit/database.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../../../../test/kit/redis.ts';
-import { noteSkip } from '../../../../../test/kit/skips.ts';
-import { until } from '../../../../../test/kit/until.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { auditLedger } from '../../audit/audit-ledger.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
@@ -30,6 +27,7 @@ import { postgresSettlementLedger } from '../../ledger/settlement-ledger.ts';
 import { disableAccount, enableAccount } from '../../operator/account-store.ts';
 import { Projector } from '../../projection/projector.ts';
 import { Settler } from '../../settler/settler.ts';
+import { openTestDatabase, settledChat } from '../../testing/test-database.integration.ts';
 import { readMonthlyGrant, setMonthlyGrant } from './account-grant.ts';
 import { expireGrants, findExpiring } from './expire-grants.ts';
 import { findDue, giveGrant } from './monthly-grants.ts';
