@@ -52,6 +52,13 @@ const importsOf = (text: string): string[] =>
   [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(([, specifier]) => specifier ?? []);
 
 const files = sources();
+/** Every file of the project that is not ignored, relative to the root. */
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => existsSync(join(root, path)));
 /** Entry points beside the main one: code that runs in Node alone, and types without the code that reads them. */
 const sideDoors: readonly string[] = [
   '@sotto/attestation/producers',
@@ -133,14 +140,16 @@ describe('the layers', () => {
   });
 });
 
+it('no source file has more than 400 lines', () => {
+  const written = tracked.filter((path) => /\.(?:tsx?|mjs)$/.test(path));
+  expect(written.length).toBeGreaterThan(1500);
+  const lines = (path: string): number => readFileSync(join(root, path), 'utf8').split('\n').length - 1;
+  expect(written.filter((path) => lines(path) > 400)).toEqual([]);
+});
+
 describe('tests and tools', () => {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'test', 'tools'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  const outside = listed
-    .split('\n')
-    .filter((path) => /\.m?tsx?$/.test(path) && existsSync(join(root, path)))
+  const outside = tracked
+    .filter((path) => /^(?:test|tools)\/.*\.m?tsx?$/.test(path))
     .map((path) => ({ path, imports: importsOf(readFileSync(join(root, path), 'utf8')) }));
 
   it('contain files to scan', () => {

@@ -1,7 +1,7 @@
 /** The shared state's interface, which Redis and memory both implement. `state.ts` puts its parts together. */
 
 export type { AdmissionPort, RedeemReply, RedeemRequest, SettleRequest, StreamPlace } from './admission.ts';
-export type { CapacityPort, MemoryUse, ReadinessPort } from './availability.ts';
+export type { CapacityPort, MemoryUse } from './availability.ts';
 export type { AuditedBudget, AuditedFunds, ShardBooks, WantedBooks } from './books.ts';
 export type { CatalogPort } from './catalog.ts';
 export type { Declared, EpochPort, RestoredAmount, RestoredDeclaration, ShardMembers } from './epochs.ts';
@@ -10,7 +10,6 @@ export type { JoinReply, JoinRequest, MembershipPort } from './membership.ts';
 export type {
   BudgetProjection,
   KeyProjection,
-  KeySecret,
   MonthSpend,
   RemovedBudget,
   RemovedKey,
@@ -21,6 +20,6 @@ export type { ProjectionPort } from './projection.ts';
 export type { ReceiptKind, ReceiptPort } from './receipts.ts';
 export type { ReserveReply, ReserveRequest } from './reservations.ts';
 export type { RateStatus, Right, RightToCheck, VersionedKey } from './rights.ts';
-export type { BookedCharges, SettlementReader, TakenSettlements } from './settlements.ts';
+export type { BookedCharges, SettlementReader } from './settlements.ts';
 export type { BrokerState, State } from './state.ts';
 export type { MintReply, MintRequest } from './tickets.ts';
