@@ -1,4 +1,5 @@
 import { hashSecret, shards } from '@sotto/state';
+import { until } from '@sotto/test-servers';
 import { initialPreferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,7 +8,6 @@ import { type Person, peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { get, post } from '../kit/send.ts';
 import { type Stage, setStage } from '../kit/stage.ts';
-import { until } from '../kit/until.ts';
 
 const mebibyte = 1024 * 1024;
 /** Preferences of some 50,000 characters. */

@@ -6,9 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
-import { freePort } from './free-port.ts';
-import { dieTogether } from './programs.ts';
-import { until } from './until.ts';
+import { dieTogether, freePort, until } from '@sotto/test-servers';
 
 /** An ACME authority that checks over TLS-ALPN, or over HTTP, whether a client controls a name. */
 export interface AcmeAuthority {

@@ -2,9 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './free-port.ts';
-import { dieTogether } from './programs.ts';
-import { until } from './until.ts';
+import { dieTogether, freePort, until } from '@sotto/test-servers';
 
 export const balancerSkipReason = 'install HAProxy (`apt install haproxy`).';
 

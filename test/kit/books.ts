@@ -1,6 +1,6 @@
+import { withRedis } from '@sotto/test-servers';
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { withRedis } from './redis-connection.ts';
 import { type Service, type TestAccount, until } from './service.ts';
 
 /** USD per million tokens, as in CATALOG_FILE. */

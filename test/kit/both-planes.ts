@@ -1,8 +1,14 @@
+import {
+  hasSharedRedis,
+  noteSkip,
+  redisSkipReason,
+  startOwnRedis,
+  startTestPostgres,
+  startTestRedis,
+} from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { type OwnPostgres, type Standby, startOwnPostgres, startStandby, startTestPostgres } from './postgres.ts';
-import { hasSharedRedis, redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
+import { type OwnPostgres, type Standby, startOwnPostgres, startStandby } from './postgres.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
-import { noteSkip } from './skips.ts';
 import { type Topology, topologyTitles } from './topologies.ts';
 
 /** Whether tests run in every topology and take every screenshot, as in the thorough part of `.ci/run`. */

@@ -1,6 +1,5 @@
+import { noteSkip, onPath } from '@sotto/test-servers';
 import { type Browser, chromium } from 'playwright-core';
-import { onPath } from './programs.ts';
-import { noteSkip } from './skips.ts';
 
 /** The shell first: it opens a page with a fifth of the CPU, because it draws no window around it. */
 const installed = onPath('chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome');

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 /** The faults of a network line. */
 export interface Weather {

@@ -2,8 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.ts';
-import { whenWeEnd } from './programs.ts';
+import { freePort, whenWeEnd } from '@sotto/test-servers';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type BrokerOptions, buildBroker } from '@sotto/confidential';
 import { createRedisState } from '@sotto/state';
+import { freePort } from '@sotto/test-servers';
 import { pino } from 'pino';
-import { freePort } from './free-port.ts';
 import { until } from './service.ts';
 
 /** A broker inside the test's own process, so that the test can move its clock. */

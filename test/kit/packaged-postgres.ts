@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '@sotto/test-servers';
 import { documentedBlock } from './documented.ts';
-import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { dieTogether, fromSource, programOf } from './programs.ts';
-import { until } from './until.ts';
+import { dieTogether, until } from '@sotto/test-servers';
+import { fromSource, programOf } from './programs.ts';
 
 export interface OwnPlane {
   /** Variables that replace or extend the common ones. */

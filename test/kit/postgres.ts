@@ -1,22 +1,11 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { startPostgres } from '@sotto/embedded/testing';
+import { createTestDatabase, dieTogether, type TestPostgres, until } from '@sotto/test-servers';
 import pg from 'pg';
-import { startPostgres } from '../../apps/embedded/src/postgres/start-postgres.ts';
-import { dieTogether } from './programs.ts';
-import { until } from './until.ts';
-
-/** Creates databases for tests. */
-export interface TestPostgres {
-  /** Creates a database with the schema and resolves to its URL. It is dropped at `stop()`, or with the server. */
-  createDatabase(): Promise<string>;
-  /** Creates a database without a schema, for tests about its creation. */
-  createEmptyDatabase(): Promise<string>;
-  stop(): Promise<void>;
-}
 
 /** A server of one test file. */
 export interface OwnPostgres extends TestPostgres {
@@ -38,31 +27,6 @@ export interface OwnPostgresOptions {
   readonly maxConnections?: number;
   /** The folder for the data of our server. Default: the machine's temporary folder. */
   readonly within?: string;
-}
-
-/** The variable with the URL of the PostgreSQL that a test run shares. */
-export const sharedPostgresVariable = 'SOTTO_TEST_SHARED_POSTGRES';
-/** The variable with the name of a database there that has the schema. New databases are copies of it. */
-export const templateVariable = 'SOTTO_TEST_TEMPLATE';
-
-/**
- * Returns the PostgreSQL that a test run shares (`shared-servers.ts`). Starts a server if none is shared, as in a
- * benchmark.
- */
-export async function startTestPostgres(): Promise<TestPostgres> {
-  const url = process.env[sharedPostgresVariable];
-  if (url === undefined) return startOwnPostgres();
-  const names: string[] = [];
-  return {
-    createDatabase: () => {
-      const template = process.env[templateVariable];
-      return template === undefined ? createMigrated(url, names) : createDatabase(url, names, template);
-    },
-    createEmptyDatabase: () => createDatabase(url, names),
-    stop: async () => {
-      for (const name of names.splice(0)) await execute(url, `drop database if exists ${name} with (force)`);
-    },
-  };
 }
 
 /**
@@ -96,8 +60,8 @@ export async function startOwnPostgres(
     get pid() {
       return server.pid;
     },
-    createDatabase: () => createMigrated(url, []),
-    createEmptyDatabase: () => createDatabase(url, []),
+    createDatabase: () => createMigrated(url),
+    createEmptyDatabase: () => createTestDatabase(url),
     kill9: async () => {
       process.kill(server.pid, 'SIGKILL');
       await stopServer();
@@ -114,42 +78,11 @@ export async function startOwnPostgres(
   };
 }
 
-/**
- * Opens a pool whose connections may break, as they do when their server stops first. `end()` resolves before each
- * connection has closed. A connection that breaks without a listener would end the process.
- */
-export function openTestPool(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 5 });
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
-async function createDatabase(url: string, names: string[], template = 'template1'): Promise<string> {
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await execute(url, `create database ${name} template ${template}`);
-  names.push(name);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return own.href;
-}
-
-async function createMigrated(url: string, names: string[]): Promise<string> {
+async function createMigrated(url: string): Promise<string> {
   const { migrateDatabase } = await import('./migrate.ts');
-  const database = await createDatabase(url, names);
+  const database = await createTestDatabase(url);
   await migrateDatabase(database);
   return database;
-}
-
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url);
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
 
 /** A standby of a server. From its start on, every commit of the primary waits for it. */

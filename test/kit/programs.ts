@@ -1,6 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { execFile } from 'node:child_process';
 
 /** The Node flags for a program that runs from its sources. */
 export const fromSource: readonly string[] = [
@@ -21,21 +19,6 @@ export const bundledPrograms: Readonly<Record<string, string>> = {
 /** The file that starts one of our programs, relative to the root of the project: its bundle, or else its sources. */
 export const programOf = (main: string): string =>
   (process.env[bundledVariable] === '1' ? bundledPrograms[main] : undefined) ?? main;
-
-/** Returns the first of these programs that is on the PATH. */
-export function onPath(...names: readonly string[]): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return names
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-}
 
 /** How a program ended, and what it printed. */
 export interface Ran {
@@ -58,34 +41,4 @@ export function runToEnd(
       resolve({ code, out: out.trim(), error: error.trim() });
     });
   });
-}
-
-/**
- * Kills a process when this one ends, however it ends. Exit handlers are not enough, because vitest stops its workers
- * by a signal.
- *
- * @param folders - Removed then, too.
- * @returns A function that cancels this.
- */
-export const dieTogether = (pid: number, folders: readonly string[] = []): (() => void) =>
-  whenWeEnd('kill -9 "$1" 2>/dev/null; shift; [ $# -eq 0 ] || rm -rf -- "$@"', [String(pid), ...folders]);
-
-/**
- * Runs a shell script when this process ends, however it ends. The shell waits until a pipe closes that only this
- * process holds.
- *
- * @returns A function that cancels this.
- */
-export function whenWeEnd(script: string, args: readonly string[]): () => void {
-  const watcher = spawn('sh', ['-c', `cat >/dev/null; ${script}`, 'sh', ...args], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  watcher.stdin.on('error', () => {});
-  watcher.unref();
-  // The type says stream only. The pipe is a socket, which would keep this process alive.
-  if ('unref' in watcher.stdin && typeof watcher.stdin.unref === 'function') watcher.stdin.unref();
-  return () => {
-    watcher.kill('SIGKILL');
-  };
 }

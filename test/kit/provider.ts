@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 /** A request as it reached a provider, with the body as bytes. */
 export interface ReceivedRequest {

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 /** A TCP proxy in front of a server that keeps every byte of both directions. */
 export interface RecordingProxy {

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 /** A command of a client and the reply of Redis, byte for byte as `latin1`. */
 export interface RedisExchange {

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 /** A relay that speaks SOCKS5 and HTTP CONNECT on one port. */
 export interface TestRelay {

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dieTogether, fromSource, programOf } from './programs.ts';
+import { dieTogether } from '@sotto/test-servers';
+import { fromSource, programOf } from './programs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = 'packages/client/src/command/main.ts';

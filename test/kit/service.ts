@@ -5,15 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccount, creditAccount, insertKey } from '@sotto/control/testing';
 import { nusdToUsd } from '@sotto/money';
+import { freePort, openTestPool, until } from '@sotto/test-servers';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
-import { freePort } from './free-port.ts';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
-import { openTestPool } from './postgres.ts';
 import { fromSource, programOf, runToEnd } from './programs.ts';
-import { until } from './until.ts';
 
-export { until } from './until.ts';
+export { until } from '@sotto/test-servers';
 
 export interface ServiceOptions {
   /** `one`: embedded mode, both planes in one process with state in memory. `two`: two processes on Redis. */

@@ -1,8 +1,14 @@
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { type OwnPostgres, sharedPostgresVariable, startOwnPostgres, templateVariable } from './postgres.ts';
+import {
+  type OwnRedis,
+  sharedPostgresVariable,
+  sharedRedisVariable,
+  startOwnRedis,
+  templateVariable,
+} from '@sotto/test-servers';
+import { type OwnPostgres, startOwnPostgres } from './postgres.ts';
 import { fromSource, programOf, runToEnd } from './programs.ts';
-import { type OwnRedis, sharedRedisVariable, startOwnRedis } from './redis.ts';
 
 let postgres: OwnPostgres | undefined;
 let redis: OwnRedis | undefined;

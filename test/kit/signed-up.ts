@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createPerson } from '@sotto/control/testing';
+import { until } from '@sotto/test-servers';
 import type pg from 'pg';
-import { until } from './until.ts';
 
 export interface SignedUp {
   readonly email: string;

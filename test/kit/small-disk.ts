@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { whenWeEnd } from './programs.ts';
+import { whenWeEnd } from '@sotto/test-servers';
 
 const run = promisify(execFile);
 

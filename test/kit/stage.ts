@@ -1,9 +1,8 @@
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis } from '@sotto/test-servers';
 import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from './catalog.ts';
 import { type OwnPostgres, startOwnPostgres } from './postgres.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from './redis.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 import { type Service, startService, type TestAccount } from './service.ts';
-import { noteSkip } from './skips.ts';
 
 export const pricing = { input: 1, output: 3 };
 const credited = 1000;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import tls from 'node:tls';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
-import { listenOnLoopback } from './free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 
 interface ReceivedEvent {
   readonly path: string;

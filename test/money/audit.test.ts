@@ -1,8 +1,8 @@
 import { hashSecret } from '@sotto/state';
+import { withRedis } from '@sotto/test-servers';
 import { beforeAll, expect, it } from 'vitest';
 import { usageOf } from '../kit/books.ts';
 import { ask } from '../kit/client.ts';
-import { withRedis } from '../kit/redis-connection.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
 import { describeTwoProcesses } from './two-processes.ts';

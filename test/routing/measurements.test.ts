@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedisState } from '@sotto/state';
+import { withRedis } from '@sotto/test-servers';
 import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
@@ -16,7 +17,6 @@ import {
   sendJson,
   startProvider,
 } from '../kit/provider.ts';
-import { withRedis } from '../kit/redis-connection.ts';
 import { get } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 

@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { noteSkip, redisSkipReason, startOwnRedis, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { bearer } from '../kit/client.ts';
 import { type OwnPostgres, startOwnPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
-import { redisSkipReason, startOwnRedis } from '../kit/redis.ts';
 import { type Service, startService, type TestAccount } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
-import { until } from '../kit/until.ts';
 
 const comment = ': keep-alive\n\n';
 const chunk = (delta: object, finish: string | null = null): string =>

@@ -1,3 +1,4 @@
+import { noteSkip, startOwnRedis, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../kit/answer.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
@@ -5,11 +6,8 @@ import { bearer, ticketHeader } from '../kit/client.ts';
 import { expectError } from '../kit/expect-error.ts';
 import { startOwnPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
-import { startOwnRedis } from '../kit/redis.ts';
 import { post } from '../kit/send.ts';
 import { type Service, startService, type TestAccount } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
-import { until } from '../kit/until.ts';
 
 type PrivacyClass = 'anonymous' | 'private';
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

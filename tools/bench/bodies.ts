@@ -1,10 +1,7 @@
-import { readChatQuestion } from '../../apps/confidential/src/chat/chat-question.ts';
-import { readEmbeddingsQuestion } from '../../apps/confidential/src/embeddings/embeddings-operation.ts';
-import type { ProviderSet } from '../../apps/confidential/src/providers/provider-set.ts';
-import type { ChatTarget } from '../../packages/providers/src/adapter.ts';
-import { anthropicAdapter } from '../../packages/providers/src/anthropic/anthropic-adapter.ts';
-import { readJsonBody } from '../../packages/server/src/json-body.ts';
-import { ServiceError } from '../../packages/wire/src/errors.ts';
+import { type ProviderSet, readChatQuestion, readEmbeddingsQuestion } from '@sotto/confidential/testing';
+import { type ChatTarget, loadAdapter } from '@sotto/providers';
+import { readJsonBody } from '@sotto/server';
+import { ServiceError } from '@sotto/wire';
 import { type CostlyBody, costlyBodies, plainText } from '../../test/faults/hostile/costly-bodies.ts';
 
 /**
@@ -25,6 +22,7 @@ const providers: ProviderSet = {
   isAvailable: () => false,
   close: async () => {},
 };
+const anthropic = await loadAdapter('anthropic');
 /** Of all APIs that a chat is translated to, this one keeps the most of it. */
 const target: ChatTarget = {
   upstreamModel: 'claude-opus-5',
@@ -38,7 +36,7 @@ function judge(path: CostlyBody['path'], bytes: Buffer): number {
   try {
     const body = readJsonBody(bytes);
     if (path === '/embeddings') readEmbeddingsQuestion(body);
-    else anthropicAdapter.chatRequest(readChatQuestion(body, providers).chat, target);
+    else anthropic.chatRequest(readChatQuestion(body, providers).chat, target);
     return 200;
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return error.status;

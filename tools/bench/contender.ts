@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { dieTogether } from '../../test/kit/programs.ts';
+import { dieTogether } from '@sotto/test-servers';
 import type { Target } from './load.ts';
 
 /** A process, or several, between a client and the provider. */

@@ -1,10 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort, onPath } from '@sotto/test-servers';
 import { type Browser, chromium } from 'playwright-core';
-import { freePort } from '../../test/kit/free-port.ts';
 import { npmStart } from '../../test/kit/npm-start.ts';
-import { onPath } from '../../test/kit/programs.ts';
 import { percentile } from './cpu.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type AttemptEnd, MeasurementTallies, measureAttempt } from '@sotto/router';
 import { createRedisState, MeasurementFollower, type State } from '@sotto/state';
-import { startTestRedis } from '../../test/kit/redis.ts';
-import { withRedis } from '../../test/kit/redis-connection.ts';
+import { startTestRedis, withRedis } from '@sotto/test-servers';
 import { until } from '../../test/kit/service.ts';
 
 /**

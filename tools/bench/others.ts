@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../test/kit/free-port.ts';
+import { freePort } from '@sotto/test-servers';
 import { until } from '../../test/kit/service.ts';
 import { type Contender, end, launch, plainTarget, startNode } from './contender.ts';
 import type { Target } from './load.ts';

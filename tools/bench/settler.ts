@@ -11,9 +11,9 @@ import {
   shards,
   signSettlement,
 } from '@sotto/state';
+import { startOwnRedis } from '@sotto/test-servers';
 import pg from 'pg';
 import { startOwnPostgres } from '../../test/kit/postgres.ts';
-import { startOwnRedis } from '../../test/kit/redis.ts';
 import { until } from '../../test/kit/service.ts';
 import { cpuMicroseconds, familyMicroseconds } from './cpu.ts';
 import { bareControl } from './usage/serve.ts';

@@ -8,11 +8,11 @@ import {
   sealTicket,
   shardOfWallet,
 } from '@sotto/state';
+import { startOwnRedis } from '@sotto/test-servers';
 import { initialPreferences, type Operation } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { setup as bundlePrograms } from '../../test/kit/bundles.ts';
-import { type OwnPostgres, startTestPostgres } from '../../test/kit/postgres.ts';
-import { startOwnRedis } from '../../test/kit/redis.ts';
+import { startOwnPostgres } from '../../test/kit/postgres.ts';
 import { type Service, startService, type TestAccount, until } from '../../test/kit/service.ts';
 import { type Contender, everyCore, pin } from './contender.ts';
 
@@ -99,8 +99,8 @@ export async function startSotto({
   if (redis.pid !== undefined) runAtOnce(redis.pid);
   // The processes run as in the images.
   await bundlePrograms();
-  const postgres = await startTestPostgres();
-  if (ledgerYields && 'pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
+  const postgres = await startOwnPostgres();
+  if (ledgerYields) yieldTo(postgres.pid);
   const sealingKey = Buffer.alloc(32, 7);
   const service = await startService({
     planes: 'two',
@@ -158,7 +158,7 @@ export async function startSotto({
     service,
     account,
     redisUrl: redis.url,
-    pids: { redis: redis.pid, postgres: 'pid' in postgres ? (postgres as OwnPostgres).pid : undefined },
+    pids: { redis: redis.pid, postgres: postgres.pid },
     mint,
     contender(flow, options = {}) {
       const tickets: string[] = [];

@@ -1,7 +1,11 @@
-import { type AnswerChunk, ChatStreamReader } from '../../packages/client/src/dialects/chat-stream.ts';
-import { translateMessages } from '../../packages/client/src/dialects/messages/translate.ts';
-import { translateResponses } from '../../packages/client/src/dialects/responses/translate.ts';
-import type { Models, Translation } from '../../packages/client/src/dialects/translation.ts';
+import {
+  type AnswerChunk,
+  ChatStreamReader,
+  type Models,
+  type Translation,
+  translateMessages,
+  translateResponses,
+} from '@sotto/client/testing';
 import { percentile } from './cpu.ts';
 
 const models: Models = { resolve: (name) => name, find: () => undefined };

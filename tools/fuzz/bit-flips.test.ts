@@ -1,12 +1,6 @@
 import { type Check, type TdxCollateral, verifySnp, verifyTdx } from '@sotto/attestation';
+import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  flipped,
-  vectorBytes,
-  vectorCertificate,
-  vectorDstackQuote,
-  vectorJson,
-} from '../../packages/attestation/src/testing/vectors.ts';
 
 // Flips one bit in valid evidence: in every byte of quotes and reports, and in a sample of longer documents. It is
 // slower than a unit test may be.

@@ -1,5 +1,5 @@
+import { SeededRandom } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../packages/attestation/src/testing/mutate.ts';
 import { readCorpus } from './engine/corpus.ts';
 import { mutateInput } from './engine/mutate-input.ts';
 import { readOnce, SlowInputs } from './engine/read-once.ts';

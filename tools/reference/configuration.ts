@@ -1,5 +1,4 @@
-import { describeSettings, type SettingDescription } from '../../packages/server/src/settings/describe-settings.ts';
-import { type Plane, settingPaths } from '../../packages/server/src/settings/setting-paths.ts';
+import { describeSettings, type Plane, type SettingDescription, settingPaths } from '@sotto/server';
 import { code, generated, table } from './markdown.ts';
 import { schemas } from './settings-schema.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { onlyVariables, settingPaths } from '@sotto/server';
 import { describe, expect, it } from 'vitest';
-import { onlyVariables, settingPaths } from '../../packages/server/src/settings/setting-paths.ts';
 import { settingsWithoutMeaning } from './configuration.ts';
 import { pages } from './pages.ts';
 import { schemas } from './settings-schema.ts';

@@ -1,13 +1,15 @@
+import { billingFileSchema, settingsSchema as control } from '@sotto/control/testing';
+import { settingsSchema as start } from '@sotto/embedded';
+import { catalogFileSchema, registryFileSchema } from '@sotto/router';
+import {
+  brokerSchema as broker,
+  describeSettings,
+  inlineParts,
+  isSecretName,
+  keeperSchema as keeper,
+  settingPaths,
+} from '@sotto/server';
 import { z } from 'zod';
-import { billingFileSchema } from '../../apps/control/src/billing/billing-plan.ts';
-import { settingsSchema as control } from '../../apps/control/src/config.ts';
-import { settingsSchema as start } from '../../apps/embedded/src/config.ts';
-import { catalogFileSchema } from '../../packages/router/src/catalog/catalog-file.ts';
-import { registryFileSchema } from '../../packages/router/src/catalog/registry.ts';
-import { describeSettings } from '../../packages/server/src/settings/describe-settings.ts';
-import { brokerSchema as broker, keeperSchema as keeper } from '../../packages/server/src/settings/planes.ts';
-import { isSecretName } from '../../packages/server/src/settings/read-settings.ts';
-import { inlineParts, settingPaths } from '../../packages/server/src/settings/setting-paths.ts';
 
 interface Node {
   type?: string;

@@ -20,6 +20,7 @@ export {
   publicRegistry,
   type RegistryProvider,
   type RegistryPublic,
+  registryFileSchema,
   registryPublicSchema,
 } from './catalog/registry.ts';
 export {

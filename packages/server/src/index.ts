@@ -14,7 +14,7 @@ export { randomId } from './random-id.ts';
 export { type Repeated, repeat } from './repeat.ts';
 export { createServer, listenBacklog, type ServerOptions } from './server.ts';
 export { createMetricsApp, registerHealth, registerOpenApi } from './service-routes.ts';
-export { describeSettings } from './settings/describe-settings.ts';
+export { describeSettings, type SettingDescription } from './settings/describe-settings.ts';
 export type { TrustProxy } from './settings/kinds.ts';
 export * as setting from './settings/kinds.ts';
 export { loadSettings, problemOfSetting } from './settings/load-settings.ts';
@@ -30,7 +30,7 @@ export {
   type TlsConfig,
 } from './settings/planes.ts';
 export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
-export { inlineParts, settingPaths } from './settings/setting-paths.ts';
+export { inlineParts, onlyVariables, type Plane, settingPaths } from './settings/setting-paths.ts';
 export {
   type FileSettings,
   placeInFile,

@@ -10,7 +10,7 @@ import type {
   ReserveRequest,
   SettleRequest,
   WalletFunds,
-} from './ports.ts';
+} from './ports/index.ts';
 
 /** Most records of one hour of measurements: enough for ten brokers with 10,000 routes each. */
 export const maxMeasurementRecords = 100_000;

@@ -66,7 +66,7 @@ export type {
   State,
   VersionedKey,
   WorkspaceProjection,
-} from './ports.ts';
+} from './ports/index.ts';
 export {
   type CatalogSnapshot,
   catalogSnapshotSchema,

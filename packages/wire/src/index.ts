@@ -268,7 +268,7 @@ export {
   speechRequestSchema,
   speechSettings,
 } from './requests/media-request.ts';
-export { type Message, messageSchema } from './requests/messages.ts';
+export { imageUrlSchema, type Message, messageSchema } from './requests/messages.ts';
 export { listQuerySchema } from './requests/page-query.ts';
 export { faultsOf, parseRequest, problemOf, requestError } from './requests/parse-request.ts';
 export {

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { agents } from '@sotto/client/testing';
+import { noteSkip } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agents } from '../../../packages/client/src/agents/index.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { startWebProxy } from '../../kit/web-proxy.ts';
 import { doTheTask, fillTheContext, summary, task, usage } from './scripted-model.ts';
 

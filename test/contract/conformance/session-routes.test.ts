@@ -1,5 +1,3 @@
-// Longer than 400 lines: one table has every route that a session opens, and a test compares it with the contract.
-
 import { randomUUID } from 'node:crypto';
 import { controlOrigin } from '@sotto/contract/control';
 import { type AppAnswer, budgetAnswerSchema, type OrderAnswer, type WorkspaceRole } from '@sotto/wire';
@@ -7,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { Browser } from '../../kit/browser.ts';
 import { bearer } from '../../kit/client.ts';
-import { type Concept, describeConformance, type Suite } from '../../kit/conformance.ts';
+import { type Concept, describeConformance } from '../../kit/conformance.ts';
 import { clientOf, consentTo, newApp, start } from '../../kit/connected-apps.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
@@ -20,13 +18,13 @@ import {
   everybody,
   inWorkspace,
   ofFactors,
-  ofOperators,
   ofTheOwner,
   operators,
   orManagementKey,
   type Row,
   row,
 } from './caller-table.ts';
+import { operatorRows } from './operator-rows.ts';
 
 const issuer = await makeIssuer();
 afterAll(() => issuer.stop());
@@ -357,49 +355,6 @@ const sessionRoutes: Concept = (suite) => {
     });
   });
 };
-
-/** The routes of operators, with what each caller gets. */
-function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readonly Row[] {
-  const customer = async () => (await people.signUp()).accountId;
-  const inserted = async (statement: string): Promise<string> =>
-    (await suite.service.pool.query<{ id: string }>(`insert into ${statement} returning id`)).rows[0]?.id ?? '';
-  const operatorRow = (route: string, ok: number, more: Omit<Row, 'route' | 'expected'> = {}): Row =>
-    row(route, ofOperators(route, ok), more);
-  return [
-    operatorRow('GET /v1/operator/accounts', 200),
-    operatorRow('GET /v1/operator/accounts/{id}', 200, { prepare: customer }),
-    operatorRow('POST /v1/operator/accounts/{id}/credit', 200, {
-      prepare: customer,
-      body: { amount_usd: 1, reference: randomUUID() },
-    }),
-    operatorRow('PUT /v1/operator/accounts/{id}/monthly-grant', 200, { prepare: customer, body: { amount_usd: null } }),
-    operatorRow('POST /v1/operator/accounts/{id}/disable', 200, { prepare: customer }),
-    operatorRow('POST /v1/operator/accounts/{id}/enable', 200, { prepare: customer }),
-    operatorRow('GET /v1/operator/providers', 200),
-    operatorRow('GET /v1/operator/orders', 200),
-    operatorRow('GET /v1/operator/rejected-settlements', 200),
-    operatorRow('POST /v1/operator/rejected-settlements/{id}/dismiss', 204, {
-      // The audit would report what the refused callers leave.
-      prepare: async (caller) =>
-        caller === 'an operator'
-          ? inserted(`rejected_settlements (id, shard, stream_id, reason, payload)
-              values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}')`)
-          : randomUUID(),
-      body: { why: 'a test' },
-    }),
-    operatorRow('GET /v1/operator/books', 200),
-    operatorRow('GET /v1/operator/audit', 200),
-    operatorRow('GET /v1/operator/sign-up', 200),
-    operatorRow('POST /v1/operator/invitations', 201, {
-      body: () => ({ email: `${randomUUID()}@people.example` }),
-    }),
-    operatorRow('DELETE /v1/operator/invitations/{id}', 204, {
-      prepare: () =>
-        inserted(`sign_up_invitations (id, email, expires_at)
-          values (gen_random_uuid(), gen_random_uuid() || '@people.example', now() + interval '1 day')`),
-    }),
-  ];
-}
 
 await describeConformance(
   'session routes',

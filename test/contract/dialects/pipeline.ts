@@ -1,9 +1,13 @@
+import {
+  type ChatAnswer,
+  eventsIn,
+  type Models,
+  runStream,
+  type Translation,
+  translateMessages,
+  translateResponses,
+} from '@sotto/client/testing';
 import { loadAdapter } from '@sotto/providers';
-import { translateMessages } from '../../../packages/client/src/dialects/messages/translate.ts';
-import { translateResponses } from '../../../packages/client/src/dialects/responses/translate.ts';
-import { eventsIn } from '../../../packages/client/src/dialects/testing/answers.ts';
-import { runStream } from '../../../packages/client/src/dialects/testing/run-stream.ts';
-import type { ChatAnswer, Models, Translation } from '../../../packages/client/src/dialects/translation.ts';
 import { type Said, saidReaders } from '../replay/said.ts';
 
 /** The way of an answer from a provider through its adapter and a dialect of the local proxy, without a server. */

@@ -1,7 +1,7 @@
+import { cut } from '@sotto/client/testing';
+import { target } from '@sotto/providers/testing';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { cut } from '../../../packages/client/src/dialects/testing/run-stream.ts';
-import { target } from '../../../packages/providers/src/testing/fixtures.ts';
 import { framesOf, type Recording, recordings, saidOf } from '../replay/recordings.ts';
 import { type Said, withEvenArguments } from '../replay/said.ts';
 import { adapters, asMessages, streamedChat, streamedIn, wholeChat, wholeIn } from './pipeline.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { openTestPool, startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { freePorts, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
-import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { until } from '../../kit/service.ts';
 import { makeIssuer, type TestIssuer } from '../../kit/wallets.ts';
 import { type Call, DescribedOrigin } from './description.ts';

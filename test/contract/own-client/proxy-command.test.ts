@@ -7,12 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { noteSkip, until } from '@sotto/test-servers';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { apiKey, CommandStage, messages, model } from './stages.ts';
 import { echo, json, refusal } from './stand-in.ts';
 
@@ -287,4 +286,45 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     const argument = runSotto(['proxy', '--api-key', apiKey, ...stage.atService()]);
     expect(await argument.ended).toBe(2);
   });
+});
+
+it('sotto proxy prints a token and asks for it, or takes the one that it is given', async () => {
+  const started = async (environment: Record<string, string>): Promise<readonly [SottoRun, string, string]> => {
+    const own = runSotto(['proxy', '--port', '0', ...stage.atService()], { INFERENCE_KEY: apiKey, ...environment });
+    const [, url = '', token = ''] = await own.outMatches(/^(http:\S+)\nAPI key: (\S+)\n/);
+    return [own, url, token];
+  };
+  const [own, url, token] = await started({});
+  const statusWith = async (headers: Record<string, string>) => (await fetch(`${url}/models`, { headers })).status;
+  expect(await statusWith({})).toBe(401);
+  expect(await statusWith({ authorization: 'Bearer wrong' })).toBe(401);
+  expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+  expect(await statusWith({ 'x-api-key': token })).toBe(200);
+  own.child.kill('SIGTERM');
+  await own.ended;
+  const [given, , shown] = await started({ SOTTO_LOCAL_TOKEN: 'mine' });
+  expect(shown).toBe('mine');
+  given.child.kill('SIGTERM');
+  await given.ended;
+});
+
+it.each<[string, Record<string, string>, RegExp | undefined]>([
+  [
+    'names a proxy',
+    { ALL_PROXY: 'http://proxy.test' },
+    /ALL_PROXY is set and NO_PROXY is not set\. A tool .* in clear/,
+  ],
+  [
+    'excepts other hosts',
+    { HTTP_PROXY: 'http://proxy.test', NO_PROXY: '127.0.0.1', no_proxy: 'corp.example' },
+    /HTTP_PROXY is set and no_proxy does not list 127\.0\.0\.1/,
+  ],
+  ['excepts this machine', { HTTP_PROXY: 'http://proxy.test', NO_PROXY: '127.0.0.1' }, undefined],
+])('sotto proxy says what a tool does whose environment %s', async (_, environment, warning) => {
+  const own = runSotto(['proxy', '--port', '0', ...stage.atService()], { INFERENCE_KEY: apiKey, ...environment });
+  await own.outMatches(/API key: /);
+  own.child.kill('SIGTERM');
+  await own.ended;
+  if (warning === undefined) expect(own.err()).not.toContain('in clear');
+  else expect(own.err()).toMatch(warning);
 });

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PrivateFetch } from '@sotto/client';
+import { makePrivateFetch, nodePlatform } from '@sotto/client/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
-import { makePrivateFetch } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';

@@ -1,8 +1,7 @@
 import { createPrivateFetch, type PrivateFetch, type PrivateFetchOptions } from '@sotto/client';
+import { makePrivateFetch, nodePlatform } from '@sotto/client/testing';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
-import { makePrivateFetch } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 

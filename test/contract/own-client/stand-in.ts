@@ -2,8 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { type SimulatedGateway, simulatedEvidence } from '@sotto/client/testing';
-import { tlsOptions } from '../../../apps/confidential/src/tls/open-tls.ts';
-import { makeTlsKey, type TlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
+import { makeTlsKey, type TlsKey, tlsOptions } from '@sotto/confidential/testing';
 import { sendJson as json } from '../../kit/provider.ts';
 
 export { json };

@@ -6,14 +6,19 @@ import {
   statementBytes,
   statementPurposes,
   verifyGateway,
+  verifySnp,
 } from '@sotto/attestation';
-import { TdxMachine, verifyGatewayUnder, verifySnpUnder, verifyTdxUnder } from '@sotto/attestation/testing';
+import { TdxMachine, verifyGatewayUnder, verifyTdxUnder } from '@sotto/attestation/testing';
 import { type OriginVerification, verify } from '@sotto/client';
-import { type SimulatedGateway, simulatedEvidence, simulatedKeySet } from '@sotto/client/testing';
+import {
+  makePrivateClient,
+  nodePlatform,
+  type PrivateClient,
+  type SimulatedGateway,
+  simulatedEvidence,
+  simulatedKeySet,
+} from '@sotto/client/testing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { amdRoots } from '../../../packages/attestation/src/pinned-roots.ts';
-import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
-import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { echo, type StandInService, startStandIn } from './stand-in.ts';
 
 /** A time at which the machine's certificates and collateral are valid. */
@@ -65,7 +70,7 @@ function strictClient(onVerified: (verification: OriginVerification) => void = (
   const { controlUrl: controlOrigin, baseUrl: baseOrigin } = service;
   const hardware: Parameters<typeof verifyGatewayUnder>[0] = {
     verifyTdx: (evidence, time, policy) => verifyTdxUnder(machine.root.anchor, evidence, time, policy),
-    verifySnp: (evidence, time, policy) => verifySnpUnder(amdRoots, evidence, time, policy),
+    verifySnp,
   };
   client = makePrivateClient(
     nodePlatform({ selfSigned: true }),

@@ -1,4 +1,4 @@
-import { message } from '../../../packages/providers/src/testing/fixtures.ts';
+import { message } from '@sotto/providers/testing';
 
 /** How each provider API writes an answer. A test changes one thing of it. */
 

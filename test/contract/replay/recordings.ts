@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ownRecordings } from '../../../packages/providers/src/testing/recordings.ts';
+import { ownRecordings } from '@sotto/providers/testing';
+import { noteSkip } from '@sotto/test-servers';
 import { bedrockEvent } from '../../kit/dialects/bedrock.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { type Said, saidReaders, withEvenArguments } from './said.ts';
 
 export type RecordedApi = keyof typeof saidReaders;

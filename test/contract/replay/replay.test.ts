@@ -1,7 +1,5 @@
+import { readBill, readPrices, verifyCharge } from '@sotto/client/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readPrices } from '../../../packages/client/src/bill/price-list.ts';
-import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
-import { verifyCharge } from '../../../packages/client/src/bill/verify-charge.ts';
 import { type Answer, allOf } from '../../kit/answer.ts';
 import { costOf } from '../../kit/books.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';

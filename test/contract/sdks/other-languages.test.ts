@@ -3,12 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { noteSkip, onPath } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { onPath } from '../../kit/programs.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { chatModel, reasoningText, startWorld } from './world.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

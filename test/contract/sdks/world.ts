@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
+import {
+  makePrivateClient,
+  nodePlatform,
+  type PrivateClient,
+  type ProxyOptions,
+  programsWith,
+  proxyHandler,
+} from '@sotto/client/testing';
+import { listenOnLoopback } from '@sotto/test-servers';
 import OpenAI from 'openai';
 import { afterAll, beforeAll } from 'vitest';
-import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
-import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
-import { programsWith } from '../../../packages/client/src/proxy/local-caller.ts';
-import { type ProxyOptions, proxyHandler } from '../../../packages/client/src/proxy/proxy-handler.ts';
 import type { PlanesSetup } from '../../kit/both-planes.ts';
 import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { listenOnLoopback } from '../../kit/free-port.ts';
 import {
   type FakeProvider,
   type ProviderHandler,

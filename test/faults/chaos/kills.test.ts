@@ -1,3 +1,4 @@
+import { type OwnRedis, withRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSettled } from '../../kit/books.ts';
 import { bearer } from '../../kit/client.ts';
@@ -12,8 +13,6 @@ import {
   untilServed,
 } from '../../kit/load.ts';
 import { peopleOf } from '../../kit/people.ts';
-import type { OwnRedis } from '../../kit/redis.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { lapseLeases } from '../../kit/redis-holds.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';

@@ -1,3 +1,4 @@
+import type { OwnRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { expectSettled, usageOf } from '../../kit/books.ts';
@@ -11,7 +12,6 @@ import {
   untilReadiness,
   untilServed,
 } from '../../kit/load.ts';
-import type { OwnRedis } from '../../kit/redis.ts';
 import { scripted } from '../../kit/scripted-provider.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';

@@ -1,6 +1,6 @@
+import { noteSkip } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../kit/random.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { openRig, type Rig } from './rig.ts';
 import { faults, goThrough, newHistory } from './under-fault.ts';
 

@@ -1,12 +1,11 @@
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis } from '@sotto/test-servers';
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { type LogPipe, openLogPipe } from '../../kit/log-pipe.ts';
 import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
 import { type OwnNames, openOwnNames } from '../../kit/own-network.ts';
 import { type OwnPostgres, startOwnPostgres } from '../../kit/postgres.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService, type TestAccount } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { mountSmallDisk, type SmallDisk } from '../../kit/small-disk.ts';
 import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
@@ -7,7 +8,6 @@ import { bearer } from '../../kit/client.ts';
 import { answerChat, answerError, type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { until } from '../../kit/until.ts';
 
 const mebibyte = 1024 * 1024;
 /** A request holds three bytes for each of its body. One key may hold a quarter of this: a body of 8 MiB. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { noteSkip } from '@sotto/test-servers';
 import { beforeAll, expect, it } from 'vitest';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
 import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const megabyte = 2 ** 20;

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
 import { replyId, type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
-import { listenOnLoopback } from '../free-port.ts';
+import { listenOnLoopback } from '@sotto/test-servers';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
 import { evidenceAnswers, type Shown } from './evidence.ts';
 import type { TestGround } from './test-ground.ts';

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { dieTogether, freePort, listenOnLoopback } from '@sotto/test-servers';
 import type { PrivacyClass } from '@sotto/wire';
 import { filesOf, providerEntry, routeEntry, textModel } from '../catalog.ts';
-import { freePort, listenOnLoopback } from '../free-port.ts';
-import { dieTogether } from '../programs.ts';
 import { answerChat, type FakeProvider, type ProviderHandler, type SeenRequest, startProvider } from '../provider.ts';
 
 export interface ProviderSpec {

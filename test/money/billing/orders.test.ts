@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { whileHeld } from '@sotto/test-servers';
 import { billingCatalogSchema, orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
 import { get, post } from '../../kit/send.ts';
 import type { Service } from '../../kit/service.ts';

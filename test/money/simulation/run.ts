@@ -1,4 +1,5 @@
-import { type Faults, World } from './world.ts';
+import type { Faults } from './ground.ts';
+import { World } from './world.ts';
 
 const none: Faults = { lose: 0, late: 0, repeat: 0, crash: 0, failOver: 0, wipe: 0, leap: 0 };
 const network = { lose: 0.03, late: 0.05, repeat: 0.05 };

@@ -1,8 +1,6 @@
 import { createRedisState, generationOf, type State, shardOfWallet, shards } from '@sotto/state';
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis, withRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import {
   keyProjection,
   leaseMs,

@@ -1,5 +1,5 @@
 import { createMemoryState, createRedisState, MemoryStore, type State } from '@sotto/state';
-import { startOwnRedis, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { startOwnRedis, startTestRedis, type TestRedis } from '@sotto/test-servers';
 import { untilReachable } from './fixtures.ts';
 
 /** A driver of the state under test. */

@@ -1,9 +1,8 @@
 import { createMemoryState, createRedisState, MemoryStore } from '@sotto/state';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis } from '@sotto/test-servers';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { openEpoch, untilReachable } from './fixtures.ts';
 import { history } from './history.ts';
 import { runHistory } from './run-history.ts';

@@ -1,38 +1,14 @@
-// Longer than 400 lines, because each operation of a history is judged against the same record of what came before.
-
-import type { MemoryStore, RedeemRequest, Right, SettleRequest, State, TicketForm } from '@sotto/state';
-import { generationOf, monthOf } from '@sotto/state';
-import { initialPreferences } from '@sotto/wire';
-import type { Redis } from 'ioredis';
+import type { RedeemRequest, SettleRequest, State } from '@sotto/state';
+import { monthOf } from '@sotto/state';
 import { expect } from 'vitest';
-import {
-  availableIn,
-  type Charge,
-  ControlTruth,
-  fundsOf,
-  type KeyTruth,
-  type Message,
-  openIn,
-  walletIds,
-} from './control-truth.ts';
-import { kindOf, outcome, settlementOf, statedGeneration } from './fixtures.ts';
-import type { History, Operation, Redeem, StepRight } from './history.ts';
-import { ageKeys, asSnapshot, readShard, type StoredShard, sumsOf } from './read-shard.ts';
+import { BothDrivers, newest, type Stage, shard } from './both-drivers.ts';
+import { availableIn, type Charge, ControlTruth, type KeyTruth, type Message, walletIds } from './control-truth.ts';
+import { outcome, settlementOf } from './fixtures.ts';
+import type { History, Operation, Redeem } from './history.ts';
+import { HistoryRights } from './history-rights.ts';
+import { expectAtRest, expectSums } from './invariants.ts';
+import { ageKeys, asSnapshot, readShard, type StoredShard } from './read-shard.ts';
 
-export interface Stage {
-  readonly redis: State;
-  readonly memory: State;
-  /** The memory driver's store. */
-  readonly store: MemoryStore;
-  /** The Redis behind the driver, in the same database. */
-  readonly raw: Redis;
-  /** The clock of both drivers. */
-  readonly clock: { now: number };
-  /** How often each kind of reply occurred. */
-  readonly seen: Map<string, number>;
-}
-
-const shard = 3;
 const prefix = `sotto:{w${shard}}:`;
 /** No redeem arrives later than this after its hold ended, because an ended hold is remembered for this long. */
 const endedIsRememberedMs = 60_000;
@@ -63,10 +39,8 @@ interface Sent {
 class HistoryRun {
   readonly #stage: Stage;
   readonly #truth: ControlTruth;
-  readonly #minted = new Map<
-    string,
-    { readonly key: KeyTruth; readonly generation: string; readonly form: TicketForm; readonly expiresAt: number }
-  >();
+  readonly #drivers: BothDrivers;
+  readonly #rights: HistoryRights;
   readonly #sent: Sent[] = [];
   readonly #settlements = new Map<string, SettleRequest>();
   readonly #closedUntil = new Map<string, number>();
@@ -86,6 +60,8 @@ class HistoryRun {
   constructor(stage: Stage, unitNusd: bigint) {
     this.#stage = stage;
     this.#truth = new ControlTruth(shard, unitNusd);
+    this.#drivers = new BothDrivers(stage);
+    this.#rights = new HistoryRights(this.#truth, this.#drivers, stage);
   }
 
   async apply(step: Operation): Promise<void> {
@@ -100,11 +76,11 @@ class HistoryRun {
       case 'deliver':
         return this.#deliver(newest(this.#truth.messages, step.message), step.isWhole);
       case 'mint':
-        return this.#mint(step);
+        return this.#rights.mint(step);
       case 'peek': {
-        const { right, key } = this.#rightOf(step.right);
-        const generation = this.#generationOf(right, key, step.staleBy);
-        await this.#both('peek', (state) => state.peek({ shard, right, generation }));
+        const { right, key } = this.#rights.of(step.right);
+        const generation = this.#rights.generationOf(right, key, step.staleBy);
+        await this.#drivers.both('peek', (state) => state.peek({ shard, right, generation }));
         return;
       }
       case 'redeem':
@@ -112,7 +88,7 @@ class HistoryRun {
       case 'cancel': {
         const sent = step.beforeRedeem ? undefined : newest(this.#sent, step.hold);
         const holdId = sent?.request.holdId ?? this.#nextHoldId;
-        await this.#both('cancel', (state) => state.cancel(shard, holdId));
+        await this.#drivers.both('cancel', (state) => state.cancel(shard, holdId));
         // The redeem was undone, so its ticket must be as it was before.
         const right = sent?.request.right;
         const wasUndone = this.#before?.holds.has(holdId) && !store.shard(shard).contents.holds.has(holdId);
@@ -127,7 +103,7 @@ class HistoryRun {
       case 'settle_together':
         return this.#settle(this.#sent.slice(-step.holds), step);
       case 'read_settlements':
-        await this.#both('takeSettlements', async (state) => {
+        await this.#drivers.both('takeSettlements', async (state) => {
           const { entries } = await state.takeSettlements(shard, '0-0', step.limit);
           return entries.map(({ payload, mac }) => ({ payload, mac }));
         });
@@ -136,7 +112,7 @@ class HistoryRun {
       case 'acknowledge': {
         const entry = newest(this.#readIds, step.entry);
         if (entry === undefined) return;
-        await this.#both('acknowledge', (state) =>
+        await this.#drivers.both('acknowledge', (state) =>
           state.acknowledge(shard, state === memory ? entry.memory : entry.redis, state.membership.caller(shard)),
         );
         const [ofRedis, ofMemory] = [await outcome(redis.watermark(shard)), await outcome(memory.watermark(shard))];
@@ -147,27 +123,31 @@ class HistoryRun {
         return;
       }
       case 'lookup_key':
-        await this.#both('lookup', (state) => state.lookupKey(this.#truth.keys[step.key]?.keyHash ?? 'unknown'));
+        await this.#drivers.both('lookup', (state) =>
+          state.lookupKey(this.#truth.keys[step.key]?.keyHash ?? 'unknown'),
+        );
         return;
       case 'read_wallet':
-        await this.#both('read wallet', (state) => state.readWallet(shard, walletIds[step.wallet] ?? 'unknown'));
+        await this.#drivers.both('read wallet', (state) =>
+          state.readWallet(shard, walletIds[step.wallet] ?? 'unknown'),
+        );
         return;
       case 'reserve':
         return this.#reserve(step);
       case 'reap':
-        await this.#both('reap', (state) => state.reap(shard, graceMs));
+        await this.#drivers.both('reap', (state) => state.reap(shard, graceMs));
         return;
       case 'join': {
         const declarations = { nothing: undefined, something: declaration, renewal: 'renewal' } as const;
         const request = { declaration: declarations[step.declares], leaseMs: step.leaseS * 1000 };
-        await this.#both('join', (state) => state.join(shard, request));
+        await this.#drivers.both('join', (state) => state.join(shard, request));
         return;
       }
       case 'leave':
-        await this.#both('leave', (state) => state.leave(shard));
+        await this.#drivers.both('leave', (state) => state.leave(shard));
         return;
       case 'end_epoch':
-        await this.#both('end', (state) => state.discardEpoch(shard, this.#epoch));
+        await this.#drivers.both('end', (state) => state.discardEpoch(shard, this.#epoch));
         if (step.begins) await this.#begin();
         return;
       case 'admit_declared': {
@@ -178,11 +158,13 @@ class HistoryRun {
           ...amount,
           budgetIds: this.#truth.keys.find(({ keyHash }) => keyHash === amount.keyHash)?.budgetIds ?? [],
         }));
-        await this.#both('admit', (state) => state.admitDeclared(shard, 'another', { leaseMs, holds, charges: [] }));
+        await this.#drivers.both('admit', (state) =>
+          state.admitDeclared(shard, 'another', { leaseMs, holds, charges: [] }),
+        );
         return;
       }
       case 'open_epoch':
-        await this.#both('open', (state) => state.openEpoch(shard));
+        await this.#drivers.both('open', (state) => state.openEpoch(shard));
         return;
       case 'forget_step': {
         const { client } = memory.membership.caller(shard);
@@ -210,30 +192,7 @@ class HistoryRun {
     for (const [holdId, amount] of this.#before?.holds ?? []) {
       if (!stored.holds.has(holdId)) this.#ended.push({ holdId, ...amount });
     }
-    for (const [walletId, { heldNusd, unbookedNusd }] of stored.wallets) {
-      expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.walletId === walletId));
-    }
-    for (const [keyHash, { heldNusd, unbookedNusd }] of stored.keys) {
-      expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.keyHash === keyHash));
-    }
-    for (const { keyHash, amountNusd } of [...stored.holds.values(), ...stored.notes.values()]) {
-      if (amountNusd > 0n) expect(stored.keys.has(keyHash), 'an amount counts in no key').toBe(true);
-    }
-    for (const [workspaceId, { keys }] of stored.workspaces) {
-      const named = [...stored.keys.values()].filter((key) => key.workspaceId === workspaceId);
-      expect(keys, 'keys that name a workspace').toBe(named.length);
-    }
-    for (const [budgetId, { limitNusd, months }] of stored.budgets) {
-      const names = [...stored.counted.values()].map(({ month }) => month);
-      for (const month of limitNusd === undefined ? [] : [...names, ...Object.keys(months)]) {
-        expect(months[month]?.openNusd ?? 0n, 'open in a budget').toBe(openIn(stored, budgetId, month));
-      }
-    }
-    for (const [what, { amountNusd }] of stored.counted) {
-      const [kind, id = ''] = what.split(' ');
-      const counted = kind === 'hold' ? stored.holds.get(id) : stored.notes.get(id);
-      expect(amountNusd, what).toBe(counted?.amountNusd);
-    }
+    expectSums(stored);
     for (const holdId of stored.notes.keys()) {
       if (this.#before?.notes.has(holdId)) continue;
       expect(this.#charged.has(holdId), 'a hold charged twice').toBe(false);
@@ -245,16 +204,17 @@ class HistoryRun {
   /** Ensures that money can move: the epoch is open and a process has joined it. */
   async open(): Promise<void> {
     await this.#begin();
-    const join = () => this.#both('join', (state) => state.join(shard, { declaration: undefined, leaseMs: 1_000_000 }));
+    const join = () =>
+      this.#drivers.both('join', (state) => state.join(shard, { declaration: undefined, leaseMs: 1_000_000 }));
     for (let tries = 0; tries < 5; tries += 1) {
       if ((await join())?.result === 'joined') break;
       await this.#begin();
     }
-    await this.#both('open', (state) => state.openEpoch(shard));
+    await this.#drivers.both('open', (state) => state.openEpoch(shard));
   }
 
   async #begin(): Promise<void> {
-    await this.#both('begin', (state) => state.beginEpoch(shard, this.#epoch + 1));
+    await this.#drivers.both('begin', (state) => state.beginEpoch(shard, this.#epoch + 1));
     const { epoch } = await this.#stage.memory.readMembers(shard);
     this.#epoch = epoch ?? this.#epoch;
   }
@@ -279,68 +239,16 @@ class HistoryRun {
     while ((await this.#readSettlements(100)) > 0);
     for (const message of this.#truth.messages.toReversed()) await this.#deliver(message, true);
     await this.check();
-    const ended = { heldNusd: 0n, unbookedNusd: 0n };
-    expect([...(this.#before?.holds ?? []), ...(this.#before?.notes ?? [])]).toEqual([]);
-    for (const [wallet, { balanceNusd, version }] of this.#truth.accounts.entries()) {
-      const stored = this.#before?.wallets.get(walletIds[wallet] ?? '');
-      expect(stored).toEqual({ ...ended, fundsNusd: balanceNusd, version });
-    }
-    for (const { budgetId, limitNusd, version, spent } of this.#truth.budgets) {
-      const stored = this.#before?.budgets.get(budgetId);
-      if (stored?.limitNusd === undefined) {
-        expect(limitNusd).toBeUndefined();
-        continue;
-      }
-      const months = [...spent].filter(([, nusd]) => nusd > 0n);
-      expect(stored).toEqual({
-        ...{ limitNusd, version },
-        months: Object.fromEntries(months.map(([month, spentNusd]) => [month, { spentNusd, openNusd: 0n }])),
-      });
-    }
-    for (const key of this.#truth.keys) {
-      const stored = this.#before?.keys.get(key.keyHash);
-      expect(stored?.workspaceId, 'a key without a record, or a record without a key').toBe(
-        key.active ? `workspace-${key.wallet}` : undefined,
-      );
-      if (key.active) expect(stored).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
-    }
-    for (const [wallet, { version, ticketsSince, isReadable }] of this.#truth.workspaces.entries()) {
-      const keys = this.#truth.keys.filter((key) => key.wallet === wallet && key.active).length;
-      if (keys === 0) continue;
-      const preferences = isReadable ? initialPreferences : undefined;
-      const stored = this.#before?.workspaces.get(`workspace-${wallet}`);
-      expect(stored).toEqual({ version, ticketsSince, keys, preferences, isOff: !isReadable });
-    }
+    expectAtRest(this.#before, this.#truth);
   }
 
   get #nextHoldId(): string {
     return `hold-${this.#sent.length}`;
   }
 
-  /** Asks both drivers. Their answers must be equal. */
-  async #both<T>(name: string, call: (state: State) => Promise<T>): Promise<T | undefined> {
-    const [answer] = await this.#together(name, [call]);
-    return answer;
-  }
-
-  /** Asks Redis for everything in one turn, and memory for one after the other. Their answers must be equal. */
-  async #together<T>(name: string, calls: readonly ((state: State) => Promise<T>)[]): Promise<(T | undefined)[]> {
-    const { redis, memory, seen } = this.#stage;
-    const ofRedis = await Promise.all(calls.map((call) => outcome(call(redis))));
-    const ofMemory: typeof ofRedis = [];
-    for (const call of calls) ofMemory.push(await outcome(call(memory)));
-    expect(ofRedis, name).toEqual(ofMemory);
-    return ofRedis.map((each) => {
-      const answer = 'answer' in each ? each.answer : undefined;
-      const kind = `${name}: ${'answer' in each ? kindOf(answer) : 'unavailable'}`;
-      seen.set(kind, (seen.get(kind) ?? 0) + 1);
-      return answer;
-    });
-  }
-
   async #deliver(message: Message | undefined, isWhole: boolean): Promise<void> {
     if (message === undefined) return;
-    const reply = await this.#both<unknown>(message.to, (state) => {
+    const reply = await this.#drivers.both<unknown>(message.to, (state) => {
       if (message.to === 'books') return state.book(message.charges);
       if (message.to === 'forget') return state.forget(shard, [message.noteId]);
       if (message.to === 'key') return state.putKey(message.projection);
@@ -353,7 +261,7 @@ class HistoryRun {
     });
     if (message.to !== 'key' || reply !== true || !isWhole) return;
     const preferences = this.#truth.preferencesOf(message.workspace);
-    await this.#both('preferences', (state) => state.putWorkspace(preferences));
+    await this.#drivers.both('preferences', (state) => state.putWorkspace(preferences));
   }
 
   #reservations = 0;
@@ -366,37 +274,13 @@ class HistoryRun {
     const amountNusd = BigInt(units) * this.#truth.unitNusd;
     const stored = this.#before?.wallets.get(walletId);
     const request = { shard, noteId, walletId, amountNusd, balanceNusd, alone };
-    const reply = await this.#both('reserve', (state) => state.reserve(request));
+    const reply = await this.#drivers.both('reserve', (state) => state.reserve(request));
     if (reply === undefined || stored === undefined) return;
     const taken = stored.heldNusd + stored.unbookedNusd;
     const least = stored.fundsNusd < balanceNusd ? stored.fundsNusd : balanceNusd;
     const isThere = least - taken >= amountNusd;
     expect(reply.result).toBe(alone && taken > 0n ? 'busy' : isThere ? 'reserved' : 'insufficient');
     if (reply.result === 'reserved') this.#truth.endReservation(wallet, { noteId, amountNusd, leaves });
-  }
-
-  async #mint({ ticket, key: index, ttlS, form }: Extract<Operation, { op: 'mint' }>): Promise<void> {
-    const { now } = this.#stage.clock;
-    const key = this.#truth.keys[index];
-    const ticketHash = `ticket-${ticket}`;
-    const earlier = this.#minted.get(ticketHash);
-    // A repeated mint is for the same key and arrives within its ticket's life. Another ticket has another hash.
-    if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
-    const ttlMs = ttlS * 1000;
-    const generation = this.#truthOf(key, 0);
-    const reply = await this.#both('mint', (state) =>
-      state.mint({
-        shard,
-        ticketHashes: [ticketHash],
-        walletId: walletIds[key.wallet] ?? '',
-        keyHash: key.keyHash,
-        generation,
-        form,
-        ttlMs,
-      }),
-    );
-    if (reply?.result !== 'minted' || earlier !== undefined) return;
-    this.#minted.set(ticketHash, { key, generation, form, expiresAt: now + ttlMs });
   }
 
   /** Sends requests in one turn. What was there is judged for each after the ones before it. */
@@ -407,7 +291,9 @@ class HistoryRun {
       const sent = earlier ?? this.#send(step);
       const { right, holdId } = sent.request;
       if (step.delayed || (this.#closedUntil.get(holdId) ?? Number.POSITIVE_INFINITY) <= now) return [];
-      return [{ sent, request: { ...sent.request, generation: this.#generationOf(right, sent.key, step.staleBy) } }];
+      return [
+        { sent, request: { ...sent.request, generation: this.#rights.generationOf(right, sent.key, step.staleBy) } },
+      ];
     });
     const calls = requests.map(
       ({ request }) =>
@@ -415,7 +301,7 @@ class HistoryRun {
           state.redeem(request),
     );
     const taken: { readonly key: KeyTruth | undefined; readonly holdId: string; readonly amountNusd: bigint }[] = [];
-    for (const [at, reply] of (await this.#together('redeem', calls)).entries()) {
+    for (const [at, reply] of (await this.#drivers.together('redeem', calls)).entries()) {
       const sent = requests[at]?.sent;
       if (sent === undefined) continue;
       const { holdId, right, amountNusd } = sent.request;
@@ -443,30 +329,8 @@ class HistoryRun {
     }
   }
 
-  #rightOf(step: StepRight): { readonly right: Right; readonly key: KeyTruth | undefined } {
-    if ('key' in step) {
-      const key = this.#truth.keys[step.key];
-      return { key, right: { kind: 'key', keyHash: key?.keyHash ?? 'unknown' } };
-    }
-    const [ticketHash, ticket] = newest([...this.#minted], step.ticket) ?? ['forged', undefined];
-    return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
-  }
-
-  /** The generation that a request by this right states, if its ticket does not contain it. */
-  #generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): string | undefined {
-    const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
-    if (ticket?.form === 2) return undefined;
-    if (key === undefined) return 'unknown';
-    const generation = ticket?.generation ?? this.#truthOf(key, staleBy);
-    return statedGeneration(right, walletIds[key.wallet] ?? '', generation);
-  }
-
-  #truthOf(key: KeyTruth, staleBy: number): string {
-    return generationOf(key.generation, (this.#truth.workspaces[key.wallet]?.version ?? 0) - staleBy);
-  }
-
   #send(step: Redeem): Sent {
-    const { right, key } = this.#rightOf(step.right);
+    const { right, key } = this.#rights.of(step.right);
     const sent: Sent = {
       key,
       month: undefined,
@@ -499,7 +363,7 @@ class HistoryRun {
     const calls = settlements.map((settlement) => async (state: State) => ({
       told: (await state.settle(settlement)) !== undefined,
     }));
-    await this.#together('settle', calls);
+    await this.#drivers.together('settle', calls);
   }
 
   #settlement({ request: { holdId }, key, month }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {
@@ -528,6 +392,3 @@ class HistoryRun {
     return ofRedis.length;
   }
 }
-
-const newest = <T>(list: readonly T[], place: number): T | undefined =>
-  list.at(-1 - (place % Math.max(1, list.length)));

@@ -1,10 +1,10 @@
 import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
+import { withRedis } from '@sotto/test-servers';
 import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { expect, it } from 'vitest';
 import { expectBooked, expectNothingHeld, usageOf } from '../../kit/books.ts';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { ask, bearer, type Flow } from '../../kit/client.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
 import { get, type SendOptions } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

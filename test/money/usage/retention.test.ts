@@ -1,4 +1,5 @@
 import { bookSettlements } from '@sotto/control/testing';
+import { until } from '@sotto/test-servers';
 import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { expect, it } from 'vitest';
@@ -6,7 +7,6 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { get } from '../../kit/send.ts';
-import { until } from '../../kit/until.ts';
 import { ownerOf, settlementOf } from '../world.ts';
 
 /** The first instant of the UTC month so many months from now. */

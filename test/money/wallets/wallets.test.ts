@@ -1,12 +1,8 @@
-// Longer than 400 lines: all tests share one service with its relay, payment server and purses, which start once.
-
-import { constants, privateDecrypt, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { publicVerif, TOKEN_TYPES, Token, TokenChallenge } from '@cloudflare/privacypass-ts';
-import { capabilitiesAnswerSchema, creditIssuerSchema, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
+import { capabilitiesAnswerSchema, creditIssuerSchema, walletOrderSchema } from '@sotto/wire';
 import { afterAll, describe, expect, it } from 'vitest';
 import { describeInWorld } from '../../kit/both-planes.ts';
 import { btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
@@ -20,6 +16,8 @@ import { runSottoOverPlainRelay, type SottoRun } from '../../kit/run-sotto.ts';
 import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
+import { interoperability } from './interoperability.suite.ts';
+import { memoryOf } from './memory-of.ts';
 
 const routes = [
   ['GET', '/credits'],
@@ -317,60 +315,7 @@ await describeInWorld(
       await proxy.ended;
     });
 
-    it('interoperates with another implementation of Privacy Pass, both ways', async () => {
-      const { service, world } = stage;
-      const { spki, keyId, privateKey } = world.issuer;
-      const person = await payingPerson(service);
-      const challenge = new TokenChallenge(TOKEN_TYPES.BLIND_RSA.value, issuerName, new Uint8Array(0), [issuerName]);
-      // Theirs asks, ours signs and takes the tokens.
-      const lot = await Promise.all(
-        Array.from({ length: 50 }, async () => {
-          const client = new publicVerif.Client(publicVerif.BlindRSAMode.PSS);
-          const { blindedMsg } = await client.createTokenRequest(challenge, new Uint8Array(spki));
-          return { client, blinded: Buffer.from(blindedMsg).toString('base64url') };
-        }),
-      );
-      const code = await makeCode(service, person.session);
-      const asked = { code, key_id: keyId, blinded: lot.map(({ blinded }) => blinded) };
-      const answer = await post(url('/credits'), asked);
-      expect(answer.status, answer.text).toBe(200);
-      const { signatures } = signedCreditsSchema.parse(answer.json);
-      const tokens = await Promise.all(
-        lot.map(async ({ client }, at) => {
-          const response = new publicVerif.TokenResponse(
-            new Uint8Array(Buffer.from(signatures[at] ?? '', 'base64url')),
-          );
-          return Buffer.from((await client.finalize(response)).serialize()).toString('base64url');
-        }),
-      );
-      const [key_hash, close_hash] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
-      const deposited = await post(url('/wallets'), { key_hash, close_hash, credits: tokens });
-      expect(deposited.status, deposited.text).toBe(204);
-      expectError(
-        await post(url('/wallets'), { key_hash: close_hash, close_hash: key_hash, credits: tokens }),
-        409,
-        'credits_spent',
-      );
-
-      // Ours asks, theirs verifies the tokens.
-      const { home, purse: file } = await makeHome(world.issuer, 'interop');
-      expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
-      const database = new DatabaseSync(file);
-      const stored = database.prepare('select token from credits').all() as { token: Uint8Array }[];
-      database.close();
-      expect(stored).toHaveLength(50);
-      const algorithm = { name: 'RSA-PSS', hash: 'SHA-384' };
-      const theirKey = await crypto.subtle.importKey('spki', spkiOfRsa(spki), algorithm, true, ['verify']);
-      const origin = new publicVerif.Origin(publicVerif.BlindRSAMode.PSS, [issuerName]);
-      for (const { token } of stored) {
-        const parsed = Token.deserialize(TOKEN_TYPES.BLIND_RSA, new Uint8Array(token));
-        expect(await origin.verify(parsed, theirKey)).toBe(true);
-      }
-      // The signature is what the key makes of the blinded number, and nothing else.
-      const number = Buffer.from(lot[0]?.blinded ?? '', 'base64url');
-      const raw = privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, number);
-      expect(raw.toString('base64url')).toBe(signatures[0]);
-    });
+    interoperability(stage, buy);
 
     it('a code needs a sign-in of the last minutes, and works once', async () => {
       const { service, world } = stage;
@@ -420,32 +365,3 @@ await describeInWorld(
     });
   },
 );
-
-/** A DER SPKI of plain RSA, which Web Cryptography imports, from one of RSASSA-PSS. */
-function spkiOfRsa(spki: Buffer): Uint8Array<ArrayBuffer> {
-  const head = Buffer.from('30820122300d06092a864886f70d01010105000382010f00', 'hex');
-  return new Uint8Array(Buffer.concat([head, spki.subarray(-270)]));
-}
-
-/** The readable memory of a process that this one may trace. */
-function memoryOf(pid: number): Buffer[] {
-  const { openSync, readSync, closeSync } = process.getBuiltinModule('node:fs');
-  const memory = openSync(`/proc/${pid}/mem`, 'r');
-  try {
-    return readFileSync(`/proc/${pid}/maps`, 'utf8')
-      .split('\n')
-      .flatMap((line) => {
-        const [, from = '', to = '', may = ''] = /^([0-9a-f]+)-([0-9a-f]+) (\S+)/.exec(line) ?? [];
-        const length = Number.parseInt(to, 16) - Number.parseInt(from, 16);
-        if (!may.startsWith('rw') || !(length < 512 * 1024 * 1024)) return [];
-        const part = Buffer.alloc(length);
-        try {
-          return [part.subarray(0, readSync(memory, part, 0, length, Number.parseInt(from, 16)))];
-        } catch {
-          return [];
-        }
-      });
-  } finally {
-    closeSync(memory);
-  }
-}

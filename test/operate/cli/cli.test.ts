@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiKeyKind, hashSecret } from '@sotto/state';
+import { openTestPool, startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { fromSource, programOf, type Ran, runToEnd } from '../../kit/programs.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,10 +1,10 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import { makeTlsKey } from '@sotto/confidential/testing';
+import { examineOrigin } from '@sotto/control/testing';
+import { freePort } from '@sotto/test-servers';
 import { afterEach, expect, it } from 'vitest';
-import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
-import { examineOrigin } from '../../../apps/control/src/doctor/origins.ts';
-import { freePort } from '../../kit/free-port.ts';
 
 const servers: Server[] = [];
 afterEach(() => {

@@ -2,15 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, startOwnRedis, startTestPostgres, withRedis } from '@sotto/test-servers';
 import { beforeAll, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres } from '../../kit/postgres.ts';
 import { fromSource, programOf, runToEnd } from '../../kit/programs.ts';
-import { startOwnRedis } from '../../kit/redis.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const files = filesOf(

@@ -3,9 +3,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync,
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { noteSkip } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Ran } from '../../kit/programs.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
 import {
   askPrivately,

@@ -5,8 +5,9 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openTls } from '@sotto/confidential/testing';
+import { freePort, noteSkip, until } from '@sotto/test-servers';
 import { afterAll, expect, it } from 'vitest';
-import { openTls } from '../../../apps/confidential/src/tls/open-tls.ts';
 import {
   type AcmeAuthority,
   certificateAt,
@@ -16,9 +17,6 @@ import {
 } from '../../kit/acme-authority.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 
 const isAble = hasAcme();
 const root = fileURLToPath(new URL('../../../', import.meta.url));

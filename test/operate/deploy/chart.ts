@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { noteSkip } from '@sotto/test-servers';
 import { Ajv } from 'ajv';
 import { beforeAll, expect } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { useFolder } from '../../kit/folder.ts';
-import { noteSkip } from '../../kit/skips.ts';
 
 const chart = fileURLToPath(new URL('../../../deploy/kubernetes/sotto/', import.meta.url));
 export const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Values;

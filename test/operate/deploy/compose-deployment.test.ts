@@ -2,12 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { join } from 'node:path';
+import { noteSkip, onPath, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AcmeAuthority, hasAcme, howToHaveAcme, startAcmeAuthority } from '../../kit/acme-authority.ts';
 import { type OwnNames, openOwnNames } from '../../kit/own-network.ts';
-import { onPath } from '../../kit/programs.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { type Composed, canCompose, compose, createKey, fileIn, howToCompose } from './composed.ts';
 
 const isAble = canCompose();

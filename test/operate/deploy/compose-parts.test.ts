@@ -5,14 +5,12 @@ import { type AddressInfo, BlockList, connect as connectTcp, createServer } from
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { takeProxyHeaders } from '@sotto/server/testing';
+import { freePort, noteSkip, until } from '@sotto/test-servers';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { takeProxyHeaders } from '../../../packages/server/src/proxy-protocol.ts';
 import { balancerSkipReason, hasBalancer } from '../../kit/balancer.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { composeWith, readOwn as read, variables } from './compose-file.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,12 +3,11 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, onPath, startTestPostgres } from '@sotto/test-servers';
 import { parse } from 'yaml';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres } from '../../kit/postgres.ts';
-import { fromSource, onPath, runToEnd } from '../../kit/programs.ts';
+import { fromSource, runToEnd } from '../../kit/programs.ts';
 import { startProvider } from '../../kit/provider.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,13 +3,11 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, noteSkip, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import {
   askPrivately,
   editSettings,

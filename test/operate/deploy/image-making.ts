@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { onPath } from '../../kit/programs.ts';
+import { onPath } from '@sotto/test-servers';
 
 /**
  * Whether this run builds images. Building takes minutes, needs root and downloads two Debian systems. It is done

@@ -6,17 +6,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig as readBrokerConfig } from '@sotto/confidential';
 import { readConfig as readControlConfig, runCli } from '@sotto/control';
+import { settingsSchema } from '@sotto/control/testing';
 import { brokerSchema, loadSettings } from '@sotto/server';
+import {
+  freePort,
+  noteSkip,
+  type OwnRedis,
+  redisSkipReason,
+  startOwnRedis,
+  startTestPostgres,
+  type TestPostgres,
+  until,
+} from '@sotto/test-servers';
 import { expect } from 'vitest';
-import { settingsSchema } from '../../../apps/control/src/config.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import type { Ran } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 
 export type Image = 'broker' | 'control';
 type Settings = Readonly<Record<string, string>>;

@@ -3,17 +3,22 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brokerConnectionName, createRedisState, hashSecret, inspectRedis, type State, shards } from '@sotto/state';
+import {
+  noteSkip,
+  type OwnRedis,
+  redisSkipReason,
+  startOwnRedis,
+  startTestPostgres,
+  type TestPostgres,
+} from '@sotto/test-servers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { post } from '../../kit/send.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const line = (user: string): string =>

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
+import { startOwnRedis } from '@sotto/test-servers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { startOwnRedis } from '../../kit/redis.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const block = (name: string): string => documentedBlock('docs/operate/rotating-secrets.md', name);

@@ -13,11 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, noteSkip, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { canMakeImages, debianMirror, howToMakeImages, startMachine } from './image-making.ts';
 import { askPrivately, editSettings, openSurroundings, type Surroundings, writeFiles } from './installed-planes.ts';
 

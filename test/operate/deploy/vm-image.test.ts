@@ -19,6 +19,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, noteSkip, onPath, redisSkipReason, startOwnRedis, type TestRedis, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type AcmeAuthority,
@@ -29,11 +30,6 @@ import {
 } from '../../kit/acme-authority.ts';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { onPath } from '../../kit/programs.ts';
-import { redisSkipReason, startOwnRedis, type TestRedis } from '../../kit/redis.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { canMakeImages, debianMirror, howToMakeImages, startMachine } from './image-making.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

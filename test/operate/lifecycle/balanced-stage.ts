@@ -1,7 +1,7 @@
+import { noteSkip } from '@sotto/test-servers';
 import { type Balancer, balancerSkipReason, hasBalancer, startBalancer } from '../../kit/balancer.ts';
 import type { TestProcess } from '../../kit/plane.ts';
 import type { Service } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
 
 /** Two brokers and two controls, each pair behind a balancer. Clients know only the balancers. */

@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { noteSkip, redisSkipReason, startOwnRedis, type TestRedisCluster } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { expectCivil, expectFair, startLoad, untilServed } from '../../kit/load.ts';
 import { type OwnPostgres, type Standby, startOwnPostgres, startStandby } from '../../kit/postgres.ts';
-import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
-import type { TestRedisCluster } from '../../kit/redis-cluster.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { stageFiles } from '../../kit/stage.ts';
 
 let redis: TestRedisCluster | undefined;

@@ -1,3 +1,4 @@
+import { until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { usageOf } from '../../kit/books.ts';
@@ -5,7 +6,6 @@ import { bearer } from '../../kit/client.ts';
 import { type Act, scripted } from '../../kit/scripted-provider.ts';
 import { post } from '../../kit/send.ts';
 import { type Stage, setStage } from '../../kit/stage.ts';
-import { until } from '../../kit/until.ts';
 
 describe('a broker that is terminated', () => {
   let stage: Stage | undefined;

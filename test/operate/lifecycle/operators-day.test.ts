@@ -1,3 +1,4 @@
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis, until } from '@sotto/test-servers';
 import { orderAnswerSchema, providerListAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
@@ -14,12 +15,9 @@ import {
   packagedPostgresSkipReason,
   startPackagedPostgres,
 } from '../../kit/packaged-postgres.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { type Act, type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, type ServiceOptions, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { pricing, stageProvider } from '../../kit/stage.ts';
-import { until } from '../../kit/until.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
 import { secretRounds } from './secret-rounds.ts';
 

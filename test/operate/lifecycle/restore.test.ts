@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { usageOf, usageRows } from '../../kit/books.ts';
 import { ask, bearer } from '../../kit/client.ts';
@@ -11,10 +12,8 @@ import {
   packagedPostgresSkipReason,
   startPackagedPostgres,
 } from '../../kit/packaged-postgres.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { stageFiles } from '../../kit/stage.ts';
 
 let provider: ScriptedProvider;

@@ -1,16 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import {
+  noteSkip,
+  redisSkipReason,
+  startTestPostgres,
+  startTestRedis,
+  type TestPostgres,
+  type TestRedis,
+} from '@sotto/test-servers';
 import { usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSoundLedger, usageOf } from '../../kit/books.ts';
 import { ask, bearer } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { get, post, send } from '../../kit/send.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { stageFiles } from '../../kit/stage.ts';
 
 /** The newest migration of the release before company mode, and what its database held. */

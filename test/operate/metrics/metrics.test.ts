@@ -1,8 +1,8 @@
+import { freePort } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, redeem } from '../../kit/client.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

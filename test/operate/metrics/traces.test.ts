@@ -1,3 +1,4 @@
+import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
@@ -5,7 +6,6 @@ import { ask, bearer } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
-import { until } from '../../kit/until.ts';
 
 const marker = 'zebra-4b1c';
 const model = 'm/one';

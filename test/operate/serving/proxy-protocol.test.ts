@@ -5,14 +5,12 @@ import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { certifyServer, Issuer } from '@sotto/attestation/testing';
+import { createServer } from '@sotto/server';
+import { freePort, noteSkip, until } from '@sotto/test-servers';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createServer } from '../../../packages/server/src/server.ts';
 import { balancerSkipReason, hasBalancer, readStats, statsAt } from '../../kit/balancer.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 
 let app: FastifyInstance;
 let port: number;

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { shards } from '@sotto/state';
+import { freePort, withRedis } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { until } from '../../kit/service.ts';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { certifyServer, Issuer } from '@sotto/attestation/testing';
+import { createServer } from '@sotto/server';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { createServer } from '../../../packages/server/src/server.ts';
 
 /** More than the kernel buffers for a client that does not read. */
 const large = 'x'.repeat(16 * 2 ** 20);

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ollamaAnswers, vllmAnswers } from '@sotto/discovery/testing';
+import { startTestRedis } from '@sotto/test-servers';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
 import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
-import { startTestRedis } from '../../kit/redis.ts';
 import { until } from '../../kit/service.ts';
 
 // Postgres does not run as root, so it needs access through this folder.

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { noteSkip } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
-import { noteSkip } from '../../kit/skips.ts';
 
 const run = promisify(execFile);
 // Postgres does not run as root, so it needs access through this folder.

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '@sotto/test-servers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { root } from '../../kit/npm-start.ts';
-import { until } from '../../kit/until.ts';
 
 let folder: string;
 let children: ChildProcess[];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { smtpMail } from '@sotto/control';
+import { whileHeld } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { whileHeld } from '../../kit/database.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
 import { type SignedInPerson, verified } from './people.ts';

@@ -1,6 +1,6 @@
+import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { Authenticator, totpCode } from '../../kit/authenticator.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { password } from '../../kit/signed-up.ts';
 import { confirm, enrolled, halfSignedIn, owner, registration, verified } from './people.ts';
 import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';

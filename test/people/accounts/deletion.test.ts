@@ -1,8 +1,8 @@
+import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';

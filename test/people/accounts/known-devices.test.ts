@@ -1,11 +1,9 @@
 import { smtpMail } from '@sotto/control';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis, until } from '@sotto/test-servers';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { password } from '../../kit/signed-up.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { verified } from './people.ts';
 import { type AccountsWorld, openWorld, type Person, signIn, useWorld, type Visitor } from './world.ts';
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis } from '@sotto/test-servers';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { password } from '../../kit/signed-up.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { type Answer, openWorld, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();

@@ -1,7 +1,7 @@
 import { type Maxima, maxima } from '@sotto/contract';
+import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { confirm, registration, verified } from './people.ts';
 import { type Answer, useWorld, type Visitor } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { builtInBilling, readBillingPlan, smtpMail } from '@sotto/control';
+import { freePort } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
 import { password } from '../../kit/signed-up.ts';

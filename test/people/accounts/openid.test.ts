@@ -1,5 +1,5 @@
+import { freePort } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
 import { type OpenidServer, startProvider, throughProvider } from './openid-server.ts';
 import { type Answer, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 

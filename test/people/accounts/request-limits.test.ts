@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis } from '@sotto/test-servers';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { password } from '../../kit/signed-up.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { type AccountsWorld, openWorld, type Person, type Visitor } from './world.ts';
 
 const redis: TestRedis | undefined = await startTestRedis();

@@ -1,7 +1,7 @@
 import { smtpMail } from '@sotto/control';
+import { whileHeld } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
 import { enrolled, halfSignedIn, owner, register, show, verified } from './people.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { password } from '../../kit/signed-up.ts';
-import { until } from '../../kit/until.ts';
 import { enrolled } from './people.ts';
 import { sessionStatus, useWorld, type Visitor } from './world.ts';
 

@@ -10,11 +10,10 @@ import {
   runCli,
 } from '@sotto/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
+import { freePort, openTestPool, startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll } from 'vitest';
-import { freePort } from '../../kit/free-port.ts';
-import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { password, signedUp } from '../../kit/signed-up.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
 

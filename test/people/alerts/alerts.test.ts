@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BlockList } from 'node:net';
 import { bookSettlements, smtpMail } from '@sotto/control';
+import { until } from '@sotto/test-servers';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
-import { until } from '../../kit/until.ts';
 import { startReceiver } from '../../kit/webhook-receiver.ts';
 import { type SignedInPerson, verified } from '../accounts/people.ts';
 import { useWorld } from '../accounts/world.ts';

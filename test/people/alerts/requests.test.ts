@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from '@sotto/test-servers';
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
@@ -11,7 +12,6 @@ import { peopleOf } from '../../kit/people.ts';
 import { answerChat } from '../../kit/provider.ts';
 import { post, send } from '../../kit/send.ts';
 import { signedUp } from '../../kit/signed-up.ts';
-import { until } from '../../kit/until.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 
 const caFile = join(useFolder('alerts'), 'ca.pem');

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { whileHeld } from '@sotto/test-servers';
 import { type AppAnswer, workspaceListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +23,6 @@ import {
   start,
   tokenStatus,
 } from '../../kit/connected-apps.ts';
-import { whileHeld } from '../../kit/database.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { until } from '@sotto/test-servers';
 import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/both-planes.ts';
-import { until } from '../../kit/until.ts';
 import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 
 const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { agents } from '@sotto/client/testing';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { agents } from '../../../packages/client/src/agents/index.ts';
 import { thoroughly } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
 import {

@@ -1,7 +1,7 @@
+import { until } from '@sotto/test-servers';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { ask } from '../../kit/client.ts';
-import { until } from '../../kit/until.ts';
 import {
   createKey,
   describeDashboard,

@@ -1,59 +1,7 @@
-// Longer than 400 lines: one page, whose tests share its stage and its ways to make and find keys.
-
-import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
-import { ask as askWithKey } from '../../kit/client.ts';
-import type { SignedUp } from '../../kit/signed-up.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
-
-const row = (page: Page, name: string) =>
-  page.getByRole('table', { name: 'Keys' }).locator('tbody tr', { hasText: name });
-const dialog = (page: Page) => page.getByRole('dialog');
-const api = async (page: Page, path: string) => (await page.request.get(`/v1${path}`)).json();
-
-async function openDialog(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Create key' }).first().click();
-  await dialog(page).getByLabel('Name').waitFor();
-}
-
-/** Creates a key through the page. Resolves to its secret. */
-async function makeKey(page: Page, name: string, { limit = '' } = {}): Promise<string> {
-  await openDialog(page);
-  await dialog(page).getByLabel('Name').fill(name);
-  await dialog(page).getByLabel('Limit in USD').fill(limit);
-  await dialog(page).getByRole('button', { name: 'Create key' }).click();
-  const key = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
-  await dialog(page).getByRole('button', { name: 'Copy key' }).click();
-  await dialog(page).getByText('Copied').waitFor();
-  await dialog(page).getByRole('button', { name: 'Done' }).click();
-  await dialog(page).waitFor({ state: 'hidden' });
-  return key;
-}
-
-async function choose(page: Page, name: string, deed: string): Promise<void> {
-  await page.getByRole('button', { name: `Actions for ${name}` }).click();
-  await page.getByRole('menuitem', { name: deed }).click();
-}
-
-const ask = ({ service }: Stage, key: string, model = 'acme/small') => askWithKey(service, key, { model });
-
-/** Adds a person to the default workspace of another, directly in the database. Invitations have their own tests. */
-async function join(stage: Stage, owner: SignedUp, member: SignedUp, role: string): Promise<void> {
-  await stage.service.pool.query(
-    `insert into workspace_members (workspace_id, account_id, role)
-     select id, $2, $3 from workspaces where account_id = $1 and is_default`,
-    [owner.accountId, member.accountId, role],
-  );
-}
-
-/** Chooses the other person's workspace. */
-async function visit(page: Page): Promise<void> {
-  const { data } = await api(page, '/workspaces');
-  const own = data.find(({ is_default }: { is_default: boolean }) => !is_default);
-  await page.evaluate(`localStorage.setItem('sotto.workspace', ${JSON.stringify(own?.id)})`);
-  await page.reload();
-}
+import { keyLooks } from './key-looks.suite.ts';
+import { api, ask, choose, dialog, join, makeKey, openDialog, row, visit } from './keys-page.ts';
+import { describeDashboard, expectAccessible, holdBack, keepPicture } from './stage.ts';
 
 await describeDashboard('keys', (stage) => {
   it('begin empty, with a link to create the first', async () => {
@@ -428,55 +376,5 @@ await describeDashboard('keys', (stage) => {
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe('too late');
   });
 
-  thoroughly('look well', async () => {
-    const person = await stage.person();
-    const page = await stage.open('/keys', { as: person });
-    await makeKey(page, 'laptop', { limit: '5' });
-    await makeKey(page, 'nightly job');
-    await makeKey(page, 'a demonstration with a rather long name, for the people upstairs', { limit: '0.01' });
-    await makeKey(page, 'old');
-    await stage.service.pool.query(
-      `update api_keys set last_used_at = now() - interval '3 hours', spent_nusd = case name when 'laptop' then 4600000000
-         when 'nightly job' then 1234000000 when 'old' then 20000 else 10000000 end,
-         revoked_at = case name when 'old' then now() end, disabled_at = case name when 'nightly job' then now() end,
-         expires_at = case name when 'laptop' then now() + interval '3 days' end,
-         allowed_models = case name when 'laptop' then array['acme/small', 'acme/plain'] end where account_id = $1`,
-      [person.accountId],
-    );
-    await expectGoodLooks(stage, {
-      name: 'keys',
-      path: '/keys?revoked=true',
-      as: person,
-      shown: (shown) => row(shown, 'laptop').waitFor(),
-    });
-  });
-
-  thoroughly('look well where there are none', async () => {
-    await expectGoodLooks(stage, {
-      name: 'keys-none',
-      path: '/keys',
-      as: await stage.person(),
-      shown: (page) => page.getByText('No keys in this workspace yet').waitFor(),
-    });
-  });
-
-  thoroughly('look well while they are made', async () => {
-    await expectGoodLooks(stage, { name: 'keys-make', path: '/keys', as: await stage.person(), shown: openDialog });
-  });
-
-  thoroughly('look well when they are shown, once', async () => {
-    await expectGoodLooks(stage, {
-      name: 'keys-new',
-      path: '/keys',
-      as: await stage.person(),
-      shown: async (page) => {
-        await openDialog(page);
-        await dialog(page).getByLabel('Name').fill('laptop');
-        await dialog(page).getByRole('button', { name: 'Create key' }).click();
-        await dialog(page).getByTestId('new-key').waitFor();
-        await dialog(page).getByRole('button', { name: 'Done' }).click();
-        await dialog(page).getByText('it cannot be shown again').waitFor();
-      },
-    });
-  });
+  keyLooks(stage);
 });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control/testing';
 import type { Settlement } from '@sotto/state';
+import { until } from '@sotto/test-servers';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { SignedUp } from '../../kit/signed-up.ts';
-import { until } from '../../kit/until.ts';
 import { createKey, expectAccessible, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;

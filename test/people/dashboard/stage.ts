@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasSharedRedis, noteSkip, redisSkipReason } from '@sotto/test-servers';
 import type { CreateKey, WorkspaceRole } from '@sotto/wire';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -11,10 +12,8 @@ import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 import { startWorld, type World } from '../../kit/conformance.ts';
 import { answerChat } from '../../kit/provider.ts';
-import { hasSharedRedis, redisSkipReason } from '../../kit/redis.ts';
 import type { Service } from '../../kit/service.ts';
 import { type SignedUp, signedUp } from '../../kit/signed-up.ts';
-import { noteSkip } from '../../kit/skips.ts';
 
 /** The credentials of a person. */
 export type SignInAs = Pick<SignedUp, 'email' | 'password'>;

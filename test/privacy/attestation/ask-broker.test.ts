@@ -1,10 +1,10 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import { makeTlsKey } from '@sotto/confidential/testing';
+import { askBroker } from '@sotto/control/testing';
 import { errorEnvelope, ServiceError } from '@sotto/wire';
 import { afterEach, expect, it } from 'vitest';
-import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
-import { askBroker } from '../../../apps/control/src/tickets/ask-broker.ts';
 
 let server: Server | undefined;
 afterEach(() => server?.close());

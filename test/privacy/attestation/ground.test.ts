@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
 import { registry } from './world.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { type GatewayPins, verifyGateway } from '@sotto/attestation';
 import { configfsSource, dstackSource, hardwareProducer, simulatedProducer } from '@sotto/attestation/producers';
 import { certificateTable, SnpMachine, TdxMachine } from '@sotto/attestation/testing';
+import { until } from '@sotto/test-servers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { until } from '../../kit/until.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
 import {
   type AttestedBroker,

@@ -19,13 +19,11 @@ import {
   verifyTdxUnder,
 } from '@sotto/attestation/testing';
 import { buildBroker } from '@sotto/confidential';
+import { makeTlsKey, TlsKeeper, tlsOptions } from '@sotto/confidential/testing';
 import { createMemoryState, MemoryStore } from '@sotto/state';
+import { freePort } from '@sotto/test-servers';
 import { pino } from 'pino';
-import { tlsOptions } from '../../../apps/confidential/src/tls/open-tls.ts';
-import { TlsKeeper } from '../../../apps/confidential/src/tls/tls-keeper.ts';
-import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
 import { oneModel } from '../../kit/catalog.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
 
 export const { registry } = oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });

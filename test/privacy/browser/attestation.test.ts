@@ -2,15 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '@sotto/attestation/testing';
 import { build } from 'esbuild';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  vectorBytes,
-  vectorCertificate,
-  vectorDstackQuote,
-  vectorJson,
-} from '../../../packages/attestation/src/testing/vectors.ts';
 import { hasChromium, launchChromium } from '../../kit/chromium.ts';
 
 /** Bundles the verifiers for a browser: one minified script that puts exports of the package on the page. */

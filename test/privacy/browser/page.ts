@@ -1,5 +1,5 @@
 import { type EnclaveKey, sealChat } from '@sotto/client';
-import { vouchForKey } from '../../../packages/client/src/e2ee/enclave-key.ts';
+import { vouchForKey } from '@sotto/client/testing';
 
 /**
  * An enclave's key in the form that the page receives: the bytes are an array, which survives the way into the page.

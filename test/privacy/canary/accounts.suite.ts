@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { until } from '@sotto/test-servers';
 import type { AppAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { Answer } from '../../kit/answer.ts';
@@ -7,7 +8,6 @@ import { Browser } from '../../kit/browser.ts';
 import { bearer } from '../../kit/client.ts';
 import { allowed, authorize, clientOf, connect, newApp, type Person, start } from '../../kit/connected-apps.ts';
 import { post } from '../../kit/send.ts';
-import { until } from '../../kit/until.ts';
 import { disguises, found } from './disguises.ts';
 import { addresses, content, email, expectNoContent, fullBody, idsIn, marker, personName, stem } from './markers.ts';
 import { answersWell } from './provider-answers.ts';

@@ -1,6 +1,5 @@
+import { noteSkip, redisSkipReason, startOwnRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { accountsSuite } from './accounts.suite.ts';
 import { apartSuite } from './apart.suite.ts';
 import { contentSuite } from './content.suite.ts';

@@ -6,15 +6,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort, noteSkip } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { disguises, found, searchable } from './disguises.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

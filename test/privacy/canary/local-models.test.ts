@@ -2,18 +2,23 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ollamaAnswers } from '@sotto/discovery/testing';
+import {
+  freePort,
+  noteSkip,
+  openTestPool,
+  redisSkipReason,
+  startOwnRedis,
+  startTestPostgres,
+  type TestPostgres,
+  until,
+} from '@sotto/test-servers';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, allOf } from '../../kit/answer.ts';
 import { bearer } from '../../kit/client.ts';
-import { freePort } from '../../kit/free-port.ts';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
 import { endAll, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
-import { openTestPool, startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
-import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { post } from '../../kit/send.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { flows } from './content.suite.ts';
 import { disguises, found, hashes, searchable } from './disguises.ts';
 import { content, expectNoContent, formsOf, fullBody, idsIn } from './markers.ts';

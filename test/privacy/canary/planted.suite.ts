@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { openTestPool, withRedis } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
-import { openTestPool } from '../../kit/postgres.ts';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { disguises, encodings, found, hashes, searchable } from './disguises.ts';

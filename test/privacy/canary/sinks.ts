@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withRedis } from '@sotto/test-servers';
 import { Redis } from 'ioredis';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import type { Service } from '../../kit/service.ts';
 

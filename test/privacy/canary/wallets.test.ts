@@ -1,21 +1,25 @@
 import { createHash, hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
+import {
+  freePort,
+  noteSkip,
+  redisSkipReason,
+  startOwnRedis,
+  startTestPostgres,
+  type TestPostgres,
+} from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
 import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
-import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { runSottoOverPlainRelay } from '../../kit/run-sotto.ts';
 import { post } from '../../kit/send.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
 import { letRest, makeCode, makeHome, makeIssuer, payingPerson, type TestIssuer } from '../../kit/wallets.ts';
 import { disguises, found, searchable } from './disguises.ts';
 import { listenToRedis, type RedisEar, readSinks } from './sinks.ts';

@@ -5,18 +5,23 @@ import { fileURLToPath } from 'node:url';
 import { verifyGateway } from '@sotto/attestation';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import type { KeeperOptions } from '@sotto/keeper';
+import {
+  freePort,
+  noteSkip,
+  redisSkipReason,
+  startTestPostgres,
+  startTestRedis,
+  type TestPostgres,
+  type TestRedis,
+  until,
+} from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { freePort } from '../../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
 import { fromSource } from '../../kit/programs.ts';
 import { type FakeProvider, startProvider } from '../../kit/provider.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { noteSkip } from '../../kit/skips.ts';
-import { until } from '../../kit/until.ts';
 import { keeperPins, makeKeeper, type TestKeeper } from './world.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -2,9 +2,9 @@ import { request } from 'node:https';
 import type { Audience, GatewayPins, KeySet } from '@sotto/attestation';
 import { type EvidenceProducer, simulatedProducer } from '@sotto/attestation/producers';
 import { TdxMachine } from '@sotto/attestation/testing';
+import { makeEvidence } from '@sotto/confidential/testing';
+import { FileError } from '@sotto/keeper/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { makeEvidence } from '../../../apps/confidential/src/gateway/make-evidence.ts';
-import { FileError } from '../../../apps/keeper/src/files.ts';
 import type { ConfigfsStandIn } from '../attestation/configfs-stand-in.ts';
 import { clock, freshNonce, tdxGuest, verifier } from '../attestation/world.ts';
 import {

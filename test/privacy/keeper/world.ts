@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
 import { certifyServer, Issuer, type TdxMachine, toPem } from '@sotto/attestation/testing';
+import { makeTlsKey, obtainSecrets } from '@sotto/confidential/testing';
 import { buildKeeper, type KeeperOptions } from '@sotto/keeper';
-import { obtainSecrets } from '../../../apps/confidential/src/keeper/obtain-secrets.ts';
-import { makeTlsKey } from '../../../apps/confidential/src/tls/tls-key.ts';
-import { freePort } from '../../kit/free-port.ts';
+import { freePort } from '@sotto/test-servers';
 import { clock, pins, verifier } from '../attestation/world.ts';
 
 export const registryDigest = 'ab'.repeat(32);

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,15 +43,22 @@ function sources(): SourceFile[] {
       .map((name) => {
         const path = join(root, part, 'src', name);
         const text = readFileSync(path, 'utf8');
-        const imports = [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(
-          ([, specifier]) => specifier ?? [],
-        );
-        return { part, path: relative(root, path), text, imports };
+        return { part, path: relative(root, path), text, imports: importsOf(text) };
       }),
   );
 }
 
+const importsOf = (text: string): string[] =>
+  [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(([, specifier]) => specifier ?? []);
+
 const files = sources();
+/** Every file of the project that is not ignored, relative to the root. */
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => existsSync(join(root, path)));
 /** Entry points beside the main one: code that runs in Node alone, and types without the code that reads them. */
 const sideDoors: readonly string[] = [
   '@sotto/attestation/producers',
@@ -132,6 +140,49 @@ describe('the layers', () => {
   });
 });
 
+it('no source file has more than 400 lines', () => {
+  const written = tracked.filter((path) => /\.(?:tsx?|mjs)$/.test(path));
+  expect(written.length).toBeGreaterThan(1500);
+  const lines = (path: string): number => readFileSync(join(root, path), 'utf8').split('\n').length - 1;
+  expect(written.filter((path) => lines(path) > 400)).toEqual([]);
+});
+
+describe('tests and tools', () => {
+  const outside = tracked
+    .filter((path) => /^(?:test|tools)\/.*\.m?tsx?$/.test(path))
+    .map((path) => ({ path, imports: importsOf(readFileSync(join(root, path), 'utf8')) }));
+
+  it('contain files to scan', () => {
+    expect(outside.length).toBeGreaterThan(500);
+    expect(outside.some(({ imports }) => imports.includes('@sotto/control/testing'))).toBe(true);
+    expect(outside.some(({ imports }) => imports.some((specifier) => specifier.startsWith('../../kit/')))).toBe(true);
+  });
+
+  it('name the package whose code they import', () => {
+    const reaching = outside.filter(({ path, imports }) =>
+      imports.some((name) => name.startsWith('.') && /^(?:packages|apps)\//.test(join(dirname(path), name))),
+    );
+    expect(reaching.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('give servers to tests from a package that knows none of ours', () => {
+    const folder = 'packages/test-servers/src';
+    const names = readdirSync(join(root, folder));
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) {
+      const imports = importsOf(readFileSync(join(root, folder, name), 'utf8'));
+      expect(
+        imports.filter((specifier) => ours(specifier) ?? specifier.startsWith('..')),
+        name,
+      ).toEqual([]);
+    }
+    for (const part of Object.keys(mayImport)) {
+      const { dependencies } = JSON.parse(readFileSync(join(root, part, 'package.json'), 'utf8'));
+      expect(Object.keys(dependencies ?? {}), part).not.toContain('@sotto/test-servers');
+    }
+  });
+});
+
 describe('the broker', () => {
   const broker = files.filter(({ part }) => part === 'apps/confidential');
 
@@ -156,7 +207,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|.*\/testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

@@ -70,8 +70,8 @@ describe('secrets', () => {
       ['packages/state/src/memory/shard-funds.ts', 'keyHash === hash'],
       // Hashes of a key's secrets. The key was found by one of them, and a hash that nearly matches helps nobody to find a secret.
       ['packages/state/src/memory/memory-state.ts', 'secretHash === keyHash'],
-      ['packages/state/src/memory/shard-state.ts', 'secretHash === keyHash'],
-      ['packages/state/src/memory/shard-state.ts', 'secret.secretHash === secretHash'],
+      ['packages/state/src/memory/shard-keys.ts', 'secretHash === keyHash'],
+      ['packages/state/src/memory/shard-keys.ts', 'secret.secretHash === secretHash'],
       ['packages/state/src/redis/projection.ts', 'secretHash === keyHash'],
       ['packages/state/src/redis/scripts/parts.ts', 'secret == keyhash'],
       ['packages/state/src/redis/scripts/parts.ts', 'hash == secret'],

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { openReceipt, receiptIdOf } from '@sotto/state';
+import { withRedis } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withRedis } from '../../kit/redis-connection.ts';
 import { until } from '../../kit/service.ts';
 import { disguises, found } from '../canary/disguises.ts';
 import { listenToRedis, type RedisEar, readSinks } from '../canary/sinks.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../../test/kit/free-port.ts';
+import { freePort } from '@sotto/test-servers';
 import { until } from '../../../test/kit/service.ts';
 import { type Contender, end, launch, pin, plainTarget, startNode } from '../contender.ts';
 import { cpuMicroseconds } from '../cpu.ts';

@@ -1,4 +1,4 @@
-import { startTestPostgres } from '../../../test/kit/postgres.ts';
+import { startOwnPostgres } from '../../../test/kit/postgres.ts';
 import { median } from '../cpu.ts';
 import { figure, type Part } from '../page/report.ts';
 import { bigAccount, generateUsage, keys, monthsOfUsage, rareKey, rareModel, workspaces } from '../usage/generate.ts';
@@ -48,7 +48,7 @@ const filters: readonly (readonly [string, string])[] = [
 export const usage: Part = async ({ quick }) => {
   const rows = quick ? 1_000_000 : 10_000_000;
   const repeats = quick ? 5 : 25;
-  const postgres = await startTestPostgres();
+  const postgres = await startOwnPostgres();
   const growth = await measureGrowth(await postgres.createDatabase(), quick ? 20_000 : 200_000);
   const filled = process.env.BENCH_USAGE_URL;
   const databaseUrl = filled ?? (await postgres.createDatabase());

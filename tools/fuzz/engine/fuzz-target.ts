@@ -1,5 +1,5 @@
 import { type Profiler, Session } from 'node:inspector';
-import { SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import { SeededRandom } from '@sotto/attestation/testing';
 import { readCorpus } from './corpus.ts';
 import { mutateInput } from './mutate-input.ts';
 import { readOnce, SlowInputs } from './read-once.ts';

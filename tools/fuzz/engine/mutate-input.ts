@@ -1,4 +1,4 @@
-import { mutate, type SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import { mutate, type SeededRandom } from '@sotto/attestation/testing';
 import { listOf, numbered } from '../../../test/faults/hostile/costly-bodies.ts';
 import type { FuzzTarget } from './target.ts';
 

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import type { SeededRandom } from '@sotto/attestation/testing';
 import { growJson, mutateInput } from './mutate-input.ts';
 import type { FuzzTarget } from './target.ts';
 

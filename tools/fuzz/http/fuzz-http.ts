@@ -1,6 +1,6 @@
+import { mutate, SeededRandom } from '@sotto/attestation/testing';
 import { errorAnswerSchema, parseJson } from '@sotto/wire';
 import { Pool } from 'undici';
-import { mutate, SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
 import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
 import { type Credentials, type FuzzedRequest, makeRequest, marker } from './make-request.ts';
 import type { HttpWorld } from './world.ts';

@@ -1,7 +1,7 @@
+import { mutate, type SeededRandom } from '@sotto/attestation/testing';
 import { buildDocument, type OpenApiDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
-import { mutate, type SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
 import { mutateJson, nastyWords } from '../engine/mutate-input.ts';
 
 /** One request, with everything that HTTP allows. */

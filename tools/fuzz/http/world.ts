@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { hasSharedPostgres, startTestPostgres } from '@sotto/test-servers';
 import { filesOf, type Prices, providerEntry, routeEntry } from '../../../test/kit/catalog.ts';
-import { startTestPostgres } from '../../../test/kit/postgres.ts';
+import { startOwnPostgres } from '../../../test/kit/postgres.ts';
 import { startProvider } from '../../../test/kit/provider.ts';
 import { type Service, startService, type TestAccount } from '../../../test/kit/service.ts';
 
@@ -28,7 +29,7 @@ const model = (id: string, model_type: string, pricing: Prices): object => {
 };
 
 export async function startHttpWorld(): Promise<HttpWorld> {
-  const postgres = await startTestPostgres();
+  const postgres = await (hasSharedPostgres ? startTestPostgres() : startOwnPostgres());
   const provider = await startProvider();
   const service = await startService({
     planes: 'one',

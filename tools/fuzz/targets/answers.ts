@@ -1,18 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { type Adapter, type AnswerReading, loadAdapter } from '@sotto/providers';
-import type { AdapterName } from '@sotto/router';
-import { chatChunkSchema, embeddingsRequestSchema } from '@sotto/wire';
-import { BulkyJson } from '../../../packages/providers/src/bulky-json.ts';
 import {
+  BulkyJson,
   event,
   frame,
   message,
   ours,
+  ownRecordings,
   parseFrames,
+  type RecordedApi,
+  readSlowly,
   runStream,
-} from '../../../packages/providers/src/testing/fixtures.ts';
-import { ownRecordings, type RecordedApi } from '../../../packages/providers/src/testing/recordings.ts';
-import { readSlowly } from '../../../packages/providers/src/testing/slow-stream.ts';
+} from '@sotto/providers/testing';
+import type { AdapterName } from '@sotto/router';
+import { chatChunkSchema, embeddingsRequestSchema } from '@sotto/wire';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 /** Our own recordings of one API: whole bodies, and streams as their payloads. */

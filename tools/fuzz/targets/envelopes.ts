@@ -1,4 +1,8 @@
+import { readReceiptSecret } from '@sotto/confidential/testing';
+import { sessionTokensOf } from '@sotto/control/testing';
 import { MeasurementWindow, registryPublicSchema } from '@sotto/router';
+import { RouteTally, readRecord } from '@sotto/router/testing';
+import { bearerToken } from '@sotto/server';
 import {
   apiKeyKind,
   catalogSnapshotSchema,
@@ -17,13 +21,9 @@ import {
   verifyDeclaration,
   verifySettlement,
 } from '@sotto/state';
+import { readJson } from '@sotto/state/testing';
 import { initialPreferences, ServiceError } from '@sotto/wire';
 import { z } from 'zod';
-import { readReceiptSecret } from '../../../apps/confidential/src/receipts/receipt-secret.ts';
-import { sessionTokensOf } from '../../../apps/control/src/sessions/cookies.ts';
-import { RouteTally, readRecord } from '../../../packages/router/src/health/route-tally.ts';
-import { bearerToken } from '../../../packages/server/src/credentials.ts';
-import { readJson } from '../../../packages/state/src/redis/script-runner.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const key = Buffer.alloc(32, 7);

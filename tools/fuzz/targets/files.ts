@@ -1,19 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPins } from '@sotto/client';
+import { isReceipt, judgeReceipt, readBill, readPrices, readReceiptCharge, verifyCharge } from '@sotto/client/testing';
+import { readConfig as readBrokerConfig } from '@sotto/confidential';
+import { readConfig as readControlConfig } from '@sotto/control';
+import { parseBilling, readCursor } from '@sotto/control/testing';
+import { readConfig as readEmbeddedConfig } from '@sotto/embedded';
+import { FileError, parsePins, parseSecrets, readConfig as readKeeperConfig } from '@sotto/keeper/testing';
 import { importModels, parseCatalog, parseRegistry, publicRegistry } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
-import { readConfig as readBrokerConfig } from '../../../apps/confidential/src/config.ts';
-import { parseBilling } from '../../../apps/control/src/billing/billing-plan.ts';
-import { readConfig as readControlConfig } from '../../../apps/control/src/config.ts';
-import { readCursor } from '../../../apps/control/src/serve/page-cursor.ts';
-import { readConfig as readEmbeddedConfig } from '../../../apps/embedded/src/config.ts';
-import { readConfig as readKeeperConfig } from '../../../apps/keeper/src/config.ts';
-import { FileError, parsePins, parseSecrets } from '../../../apps/keeper/src/files.ts';
-import { readPrices } from '../../../packages/client/src/bill/price-list.ts';
-import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
-import { isReceipt, judgeReceipt, readReceiptCharge } from '../../../packages/client/src/bill/receipt-charge.ts';
-import { verifyCharge } from '../../../packages/client/src/bill/verify-charge.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, jsonOf, promise } from '../engine/target.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -1,3 +1,6 @@
+import { type ProviderSet, readChatQuestion, readEmbeddingsQuestion } from '@sotto/confidential/testing';
+import { loadAdapter } from '@sotto/providers';
+import { target as chatTarget, readImageUrl } from '@sotto/providers/testing';
 import {
   canonicalPolicy,
   matchesProvider,
@@ -7,6 +10,7 @@ import {
   readRequestPolicy,
   requestedOutputTokens,
 } from '@sotto/router';
+import { readJsonBody } from '@sotto/server';
 import { bindingsOf } from '@sotto/state';
 import {
   attestationTicketRequestSchema,
@@ -14,6 +18,7 @@ import {
   embeddingsRequestSchema,
   imageRequestSchema,
   imageSettings,
+  imageUrlSchema,
   isJsonWithinDepth,
   parseModelReference,
   parseRequest,
@@ -30,19 +35,11 @@ import {
   usageQuerySchema,
 } from '@sotto/wire';
 import type { z } from 'zod';
-import { readChatQuestion } from '../../../apps/confidential/src/chat/chat-question.ts';
-import { readEmbeddingsQuestion } from '../../../apps/confidential/src/embeddings/embeddings-operation.ts';
-import type { ProviderSet } from '../../../apps/confidential/src/providers/provider-set.ts';
-import { anthropicAdapter } from '../../../packages/providers/src/anthropic/anthropic-adapter.ts';
-import { bedrockAdapter } from '../../../packages/providers/src/bedrock/bedrock-adapter.ts';
-import { googleAdapter } from '../../../packages/providers/src/google/google-adapter.ts';
-import { openAiAdapter } from '../../../packages/providers/src/openai/openai-adapter.ts';
-import { target as chatTarget } from '../../../packages/providers/src/testing/fixtures.ts';
-import { readImageUrl } from '../../../packages/providers/src/translate/conversation.ts';
-import { readJsonBody } from '../../../packages/server/src/json-body.ts';
-import { imageUrlSchema } from '../../../packages/wire/src/requests/messages.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 import { chatSeeds, words } from './chat-seeds.ts';
+
+const anthropic = await loadAdapter('anthropic');
+const adapters = [anthropic, ...(await Promise.all((['openai', 'bedrock', 'google'] as const).map(loadAdapter)))];
 
 /** Checks that an error is in our words, and short regardless of the input. */
 function refused(error: unknown): void {
@@ -77,7 +74,7 @@ function chatRequest(input: Buffer): void {
       promise(typeof count !== 'number' || (Number.isSafeInteger(count) && count >= 0), `a size of ${String(count)}`);
     }
     providerParameters(body);
-    for (const { chatRequest: write } of [openAiAdapter, anthropicAdapter, bedrockAdapter, googleAdapter]) {
+    for (const { chatRequest: write } of adapters) {
       const written = write(chat, chatTarget());
       if ('unsupported' in written) {
         promise(written.unsupported.length < 1000, 'an error that repeats much of the input');
@@ -144,7 +141,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     seeds: chatSeeds.map(jsonBytes),
     grows: brokerGrowth,
     read: (input) =>
-      judged(input, (body) => anthropicAdapter.chatRequest(readChatQuestion(body, providers).chat, chatTarget())),
+      judged(input, (body) => anthropic.chatRequest(readChatQuestion(body, providers).chat, chatTarget())),
   },
   {
     name: 'embeddings-judged',

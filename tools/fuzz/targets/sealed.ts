@@ -1,15 +1,20 @@
+import { Refusal } from '@sotto/attestation/testing';
+import { fuzzTargets } from '@sotto/attestation/testing/fuzz-targets';
 import { ClientError, readPublicKey } from '@sotto/client';
+import {
+  exchange,
+  FrameReader,
+  frame as frameOf,
+  openStream,
+  openWhole,
+  readQuestion,
+  readTextChat,
+  type StandInKind,
+  standInEnclave,
+  standInKinds,
+} from '@sotto/client/testing';
+import { openSealedMeter, readAnnouncement, readSealedBody } from '@sotto/confidential/testing';
 import { FrameMeter, relayRules, ServiceError, SseEventTooLargeError, SseParser, sealedAnswerBytes } from '@sotto/wire';
-import { readAnnouncement } from '../../../apps/confidential/src/sealed/sealed-announcement.ts';
-import { readSealedBody } from '../../../apps/confidential/src/sealed/sealed-body.ts';
-import { openSealedMeter } from '../../../apps/confidential/src/sealed/sealed-meter.ts';
-import { Refusal } from '../../../packages/attestation/src/refusal.ts';
-import { fuzzTargets } from '../../../packages/attestation/src/testing/fuzz-targets.ts';
-import { exchange, openStream, openWhole } from '../../../packages/client/src/e2ee/testing/exchange.ts';
-import { type StandInKind, standInEnclave, standInKinds } from '../../../packages/client/src/e2ee/testing/index.ts';
-import { readTextChat } from '../../../packages/client/src/e2ee/text-chat.ts';
-import { FrameReader, frame as frameOf } from '../../../packages/client/src/e2ee/tinfoil/frames.ts';
-import { readQuestion } from '../../../packages/client/src/private/question.ts';
 import { bytesOf, type FuzzTarget, jsonBytes, jsonOf, promise } from '../engine/target.ts';
 
 const { near, tinfoil, chutes } = relayRules;

@@ -1,8 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { BtcpayClient } from '../../../apps/control/src/billing/rails/btcpay-client.ts';
-import { btcpayWebhook } from '../../../apps/control/src/billing/rails/btcpay-webhook.ts';
-import { type Delivery, RailUnavailableError } from '../../../apps/control/src/billing/rails/rail.ts';
-import { stripeWebhook } from '../../../apps/control/src/billing/rails/stripe-webhook.ts';
+import {
+  BtcpayClient,
+  btcpayWebhook,
+  type Delivery,
+  RailUnavailableError,
+  stripeWebhook,
+} from '@sotto/control/testing';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const nowMs = 1_750_000_000_000;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
-import { openTestDatabase, whileHeld } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
 import { buildAccountDeletion, removeAccount } from './account-deletion.ts';
 import { deleteAccount } from './delete-account.ts';

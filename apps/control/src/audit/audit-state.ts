@@ -11,7 +11,7 @@ import type { SqlRow } from '../database/columns.ts';
 import type { accounts, apiKeys, budgets } from '../database/schema.ts';
 import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
-import { isUsable } from '../projection/projector.ts';
+import { isUsable } from '../projection/projected-rows.ts';
 import type { Finding } from './audit-ledger.ts';
 
 type AccountRow = SqlRow<typeof accounts, 'id' | 'wallet_id' | 'balance_nusd' | 'version'>;

@@ -3,11 +3,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
 import { migrateDatabase, proveUsageBound } from './migrate.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations', import.meta.url));

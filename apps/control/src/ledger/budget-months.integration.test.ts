@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
 import type { AccountRef, Settlement } from '@sotto/state';
+import { whileHeld } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
-import { makeOwners, openTestDatabase, settledChat, whileHeld } from '../../../../test/kit/database.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { insertKey } from '../keys/key-store.ts';
+import { makeOwners, openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
 import { bookSettlements } from './book-settlements.ts';
 import { creditAccount } from './post-transaction.ts';

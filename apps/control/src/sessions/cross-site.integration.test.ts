@@ -8,7 +8,7 @@ import {
   sessionCookieOf,
   setCookies,
   tokenOf,
-} from '../../../../test/kit/auth-app.ts';
+} from '../testing/auth-app.integration.ts';
 
 const { buildApp, inject, post, get, signUp, signIn, signedIn } = await authApp();
 

@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
-import { authApp, origin, password, sessionCookieOf, setCookies, tokenOf } from '../../../../test/kit/auth-app.ts';
+import { authApp, origin, password, sessionCookieOf, setCookies, tokenOf } from '../testing/auth-app.integration.ts';
 import { hashSessionToken } from './hashed-token-adapter.ts';
 
 const cookieName = 'sotto.session_token';

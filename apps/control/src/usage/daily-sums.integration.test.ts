@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { AccountRef, Settlement } from '@sotto/state';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeOwners, openTestDatabase } from '../../../../test/kit/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
+import { makeOwners, openTestDatabase } from '../testing/test-database.integration.ts';
 
 // Not UTC, because days must be UTC under any time zone of the server.
 const { pool } = await openTestDatabase({ timezone: 'Pacific/Auckland' });

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountRef } from '@sotto/state';
+import { startTestPostgres, type TestPostgres, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { makeOwners, settledChat } from '../../../../test/kit/database.ts';
-import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
-import { until } from '../../../../test/kit/until.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { type DatabaseConnection, openDatabase } from '../database/database.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
+import { makeOwners, settledChat } from '../testing/test-database.integration.ts';
 import { keepUsageMonths, readKeptFrom } from './usage-months.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
 

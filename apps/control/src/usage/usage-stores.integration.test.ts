@@ -4,10 +4,10 @@ import { usageGroups, usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
 import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
 

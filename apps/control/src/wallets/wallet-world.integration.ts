@@ -14,12 +14,9 @@ import {
   shards,
   signSettlement,
 } from '@sotto/state';
+import { noteSkip, redisSkipReason, startTestRedis, until } from '@sotto/test-servers';
 import { creditChallenge, creditInput, creditSpki } from '@sotto/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
-import { openTestDatabase, settledChat } from '../../../../test/kit/database.ts';
-import { redisSkipReason, startTestRedis } from '../../../../test/kit/redis.ts';
-import { noteSkip } from '../../../../test/kit/skips.ts';
-import { until } from '../../../../test/kit/until.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { parseBilling } from '../billing/billing-plan.ts';
@@ -33,6 +30,7 @@ import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
 import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
+import { openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { depositCredits, findWallet, readDeposit, type Wallet } from './deposit.ts';
 import { type Issuer, readIssuer } from './issuer.ts';
 import { closeWallet, type Lot, type LotDependencies, withdrawLot } from './lots.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hashSecret, type State, StateUnavailableError, shardOfWallet } from '@sotto/state';
+import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
-import { until } from '../../../../test/kit/until.ts';
 import { applyEvent } from '../billing/orders/apply-event.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
+import { whileHeld } from '@sotto/test-servers';
 import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { openTestDatabase, whileHeld } from '../../../../test/kit/database.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';

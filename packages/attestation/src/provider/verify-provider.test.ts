@@ -1,49 +1,35 @@
-// Longer than 400 lines: all tests change the same valid documents, one for each family of enclaves.
-
 import { describe, expect, it } from 'vitest';
 import { toBase64, toHex } from '../bytes.ts';
 import { verifyProvider } from '../hardware.ts';
-import { verifyNvidiaUnder } from '../nvidia/verify-nvidia.ts';
-import { nvidiaIntermediates } from '../pinned-roots.ts';
-import { verifySnpUnder } from '../snp/verify-snp.ts';
-import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
-import { type DstackMachine, dstackLog } from '../testing/dstack-log.ts';
 import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
+import {
+  challengeOf,
+  documentOf,
+  keys,
+  other,
+  snp,
+  snpPinned,
+  told,
+  untrustedBy,
+  verify,
+  verifyOf,
+} from '../testing/provider-document.ts';
 import {
   chuteId,
   chutesDigest,
   type EnclaveName,
   enclaveNames,
   enclaveOf,
-  makeKeys,
   nonce,
   nonceBytes,
   now,
   upstreamModel,
 } from '../testing/provider-enclaves.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
-import { type CollateralSettings, type MachineSettings, TdxMachine } from '../testing/tdx-machine.ts';
 import type { ProviderChallenge } from './provider-challenge.ts';
-import { providerPinsSchema } from './provider-pins.ts';
-import { type ProviderVerification, type ProviderVerifiers, verifyProviderUnder } from './verify-provider.ts';
 
-const other = 'f'.repeat(64);
-const zeros = '00'.repeat(48);
-const boot = `mr_td=${zeros},rtmr0=${zeros},rtmr1=${zeros},rtmr2=${zeros}`;
-const pinned = `${boot},rtmr3=${zeros}`;
-const hash = 'cc'.repeat(32);
-const snpPinned = `measurement=${zeros},host_data=${'00'.repeat(32)}`;
 const expiresAt = now.getTime() + 55_000;
-
-const keys = await makeKeys(0x11);
-const tdx = await TdxMachine.make();
-const snp = await SnpMachine.make('genoa');
-const verifiers: ProviderVerifiers = {
-  verifyTdx: (evidence, time, policy) => verifyTdxUnder(tdx.root.anchor, evidence, time, policy),
-  verifySnp: (evidence, time, policy) => verifySnpUnder(snp.anchors, evidence, time, policy),
-  verifyNvidia: (evidence, asked, time) => verifyNvidiaUnder(nvidiaIntermediates, evidence, asked, time),
-};
 
 const secp256k1 = { algorithm: 'secp256k1', publicKey: keys.point, model: upstreamModel };
 const ed25519 = { algorithm: 'ed25519', publicKey: keys.edwards, model: upstreamModel };
@@ -69,55 +55,6 @@ const bound: Readonly<Record<EnclaveName, Bound>> = {
   tinfoil: { key: x25519, hasTls: true, open: ['provider.freshness'] },
   chutes: { key: mlKem, hasTls: true },
 };
-
-interface Made {
-  readonly privacyClass?: 'tee' | 'e2ee';
-  readonly machine?: MachineSettings;
-  readonly collateral?: CollateralSettings;
-  readonly shown?: Record<string, unknown>;
-  readonly evidence?: Record<string, unknown>;
-  readonly document?: Record<string, unknown>;
-}
-
-async function documentOf(name: EnclaveName, made: Made = {}) {
-  const { family, sign, show } = enclaveOf(name);
-  const machine = await tdx.shown({ reportData: sign(keys, nonceBytes), ...made.machine }, made.collateral);
-  return {
-    version: 'sotto.provider.evidence.v1',
-    provider: 'vault',
-    model: 'acme/wide',
-    upstream_model: upstreamModel,
-    privacy_class: made.privacyClass ?? 'e2ee',
-    family,
-    nonce,
-    obtained_at: now.toISOString(),
-    evidence: { machine: { ...machine, ...made.shown }, ...show(keys), ...made.evidence },
-    ...made.document,
-  };
-}
-
-/** The challenge of a client that pins a provider of this kind. */
-const challengeOf = (name: EnclaveName): ProviderChallenge => ({
-  nonce,
-  provider: 'vault',
-  model: 'acme/wide',
-  privacyClass: 'e2ee',
-  family: enclaveOf(name).family,
-  upstreamModel,
-  pins: { measurements: [pinned] },
-  now,
-});
-const verify = (
-  name: EnclaveName,
-  document: unknown,
-  changes: Partial<ProviderChallenge> = {},
-): Promise<ProviderVerification> => verifyProviderUnder(verifiers, document, { ...challengeOf(name), ...changes });
-/** Verifies a document of this kind under that challenge. */
-const verifyOf = async (name: EnclaveName, made: Made = {}, changes: Partial<ProviderChallenge> = {}) =>
-  verify(name, await documentOf(name, made), changes);
-
-const told = ({ verdict, checks, key }: ProviderVerification) => ({ verdict, failed: failed(checks), key });
-const untrustedBy = (...checks: readonly string[]) => ({ verdict: 'untrusted', failed: checks });
 
 describe('a provider with valid evidence', () => {
   it.each(enclaveNames)('%s: its key, under the ceiling of end-to-end encryption', async (name) => {
@@ -323,108 +260,6 @@ describe('a key that the report data does not name', () => {
   });
 });
 
-describe('the machine', () => {
-  const name = 'near, with its TLS key';
-  it('is untrusted without pins, and the reason shows what could be pinned', async () => {
-    const { verdict, checks } = await verifyOf(name, {}, { pins: undefined });
-    expect(verdict).toBe('untrusted');
-    expect(failed(checks)).toEqual([]);
-    const [, shown = ''] = /the machine's are (.*)$/.exec(reasonOf(checks, 'provider.measurement')) ?? [];
-    const pin = shown.split(',').filter((pair) => /^(mr_td|rtmr\d)=/.test(pair));
-    expect((await verifyOf(name, {}, { pins: { measurements: [pin.join(',')] } })).verdict).toBe(
-      'cryptographically_checked',
-    );
-  });
-
-  it.each<[string, Made, string]>([
-    ['is none that is pinned', { machine: { mrTd: new Uint8Array(48).fill(1) } }, 'provider.measurement'],
-    // RTMR0 covers what the host gives the firmware, such as ACPI tables, which the kernel executes.
-    ...[0, 1, 2, 3].map((at): [string, Made, string] => [
-      `has another RTMR${at}`,
-      { machine: { rtmrs: [0, 1, 2, 3].map((each) => new Uint8Array(48).fill(each === at ? 7 : 0)) } },
-      'provider.measurement',
-    ]),
-    ['can be debugged', { machine: { tdAttributes: 1n } }, 'tdx.td_attributes'],
-    ['was revoked', { collateral: { pckCrl: { revoked: [7] } } }, 'tdx.pck_crl'],
-    ['has an event log of another machine', { shown: { event_log: [] } }, 'dstack.identity'],
-    ['has a quote that is none', { shown: { quote: '!' } }, 'tdx.format'],
-    ['has old collateral', { collateral: { tcbInfo: { tcbEvaluationDataNumber: 17 } } }, 'tdx.evaluation_number'],
-  ])('%s: untrusted', async (_, made, check) => {
-    const { verdict, checks, isCurrent } = await verifyOf(name, made);
-    expect(failed(checks)).toContain(check);
-    expect({ verdict, isCurrent }).toEqual({ verdict: 'untrusted', isCurrent: false });
-  });
-
-  const expired = { pckCrl: { from: '2025-01-01T00:00:00Z', until: '2025-02-01T00:00:00Z' } };
-  it.each<[string, Made]>([
-    ['no collateral', { shown: { collateral: undefined } }],
-    ['collateral that has expired', { collateral: expired }],
-  ])('with %s is none to send content to', async (_, made) => {
-    const result = await verifyOf(name, { ...made, privacyClass: 'tee' }, { privacyClass: 'tee' });
-    expect(failed(result.checks)).toEqual([]);
-    expect(result).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
-  });
-});
-
-describe('a dstack machine whose host may know its keys', () => {
-  const software = { compose: hash, osImage: 'dd'.repeat(32) };
-  const own = { appId: 'aa'.repeat(20), keyProvider: { name: 'kms', id: `3059${'ab'.repeat(89)}` } };
-  const pin = [
-    `${boot},compose_hash=${hash},os_image_hash=${software.osImage}`,
-    `app_id=${own.appId},key_provider=kms:${own.keyProvider.id}`,
-  ].join(',');
-
-  /** The genuine, pinned software on a machine of that identity, with a key that its key provider gave it. */
-  const verifyOn = async (name: EnclaveName, identity: DstackMachine) => {
-    const { log, rtmr3 } = dstackLog({ ...software, ...identity });
-    const rtmrs = [...[0, 1, 2].map(() => new Uint8Array(48)), rtmr3];
-    const reportData = enclaveOf(name).sign(keys, nonceBytes);
-    const made = { machine: { rtmrs, reportData }, shown: { event_log: log } };
-    return verifyOf(name, made, { pins: { measurements: [pin] } });
-  };
-
-  const families = enclaveNames.filter((name) => /^(?:near|phala|venice)/.test(name));
-  it.each(families)('%s: is accepted as it was pinned', async (name) => {
-    expect((await verifyOn(name, own)).verdict).toBe('cryptographically_checked');
-  });
-
-  it.each<[string, Partial<DstackMachine>]>([
-    ['another KMS', { keyProvider: { name: 'kms', id: `3059${'cd'.repeat(89)}` } }],
-    ['another kind of key provider', { keyProvider: { name: 'local-sgx', id: own.keyProvider.id } }],
-    ['no key provider', { keyProvider: undefined }],
-    // The KMS derives keys from the app id. Whoever registered it may have more software of their own accepted for it.
-    ['another app id', { appId: 'ee'.repeat(20) }],
-  ])('with %s it is untrusted, in every family', async (_, changed) => {
-    for (const name of families) {
-      expect(told(await verifyOn(name, { ...own, ...changed }))).toMatchObject(untrustedBy('provider.measurement'));
-    }
-  });
-});
-
-describe('pinned processors', () => {
-  const name = 'near, with its TLS key';
-  const ppid = 'ab'.repeat(16);
-
-  it('refuse another one, and the reason shows what could be pinned', async () => {
-    const under = (platforms: string[]) => verifyOf(name, {}, { pins: { measurements: [pinned], platforms } });
-    const refused = await under([ppid]);
-    expect(told(refused)).toMatchObject(untrustedBy('provider.platform'));
-    const [own = ''] = /[0-9a-f]{32}$/.exec(reasonOf(refused.checks, 'provider.platform')) ?? [];
-    expect((await under([ppid, own])).verdict).toBe('cryptographically_checked');
-  });
-
-  it('refuse another SEV-SNP chip', async () => {
-    const machine = await snp.shown({ reportData: enclaveOf('tinfoil').sign(keys, nonceBytes) });
-    const document = { ...(await documentOf('tinfoil')), evidence: { machine } };
-    const under = (platforms: string[]) =>
-      verify('tinfoil', document, { pins: { measurements: [snpPinned], platforms } });
-    const refused = await under([ppid]);
-    expect(told(refused)).toMatchObject(untrustedBy('provider.platform'));
-    const [own = ''] = /[0-9a-f]{128}$/.exec(reasonOf(refused.checks, 'provider.platform')) ?? [];
-    expect((await under([own])).verdict).toBe('policy_matched');
-  });
-});
-
 describe('GPUs do not affect the verdict', () => {
   const name = 'near, with its TLS key';
   const item = { certificate: 'c', evidence: 'e' };
@@ -458,36 +293,5 @@ describe('GPUs do not affect the verdict', () => {
   it('with malformed tokens are refuted', async () => {
     const evidence = { gpu: { tokens: [['JWT', 'x'], { 'GPU-0': 'y' }], key_set: { keys: [] } } };
     expect((await verifyOf(name, { evidence })).gpu.standing).toBe('refuted');
-  });
-});
-
-describe('a pin', () => {
-  it.each<[string, string]>([
-    ['mr_td=00', '`mr_td` must be 96 lower-case hex digits'],
-    [`mr_td=${zeros},rtmr1=${zeros},rtmr2=${zeros},rtmr3=${zeros}`, '`rtmr0` is missing'],
-    [boot, 'it must say what runs'],
-    [`${boot},compose_hash=${hash}`, '`app_id` is missing'],
-    [`${boot},compose_hash=${hash},app_id=${'aa'.repeat(20)}`, '`key_provider` is missing'],
-    ...['04ab', 'kms:', 'tpm:', 'none:04ab', 'kms:04AB'].map((value): [string, string] => [
-      `${pinned},key_provider=${value}`,
-      '`key_provider` must be a kind and an id in lower-case hex',
-    ]),
-    [`measurement=${zeros}`, '`host_data` is missing'],
-    [`host_data=${hash}`, '`measurement` is missing'],
-    [`mrtd=${zeros}`, '`mrtd` is none of'],
-    [`${pinned},rtmr3=${zeros}`, '`rtmr3` comes twice'],
-    [`measurement=${zeros},mr_td=${zeros}`, 'of SEV-SNP, `mr_td` is of TDX'],
-    ['', '`` is none of'],
-  ])('%s is refused, and told why', (measurement, why) => {
-    const parsed = providerPinsSchema.safeParse({ measurements: [measurement] });
-    expect(parsed.error?.issues[0]?.message).toContain(why);
-  });
-
-  it('is one of a set', async () => {
-    const others = [1, 2].map((digit) => pinned.replaceAll('00', `0${digit}`));
-    const verdictUnder = async (measurements: string[]) =>
-      (await verifyOf('venice, hashed nonce', {}, { pins: { measurements } })).verdict;
-    expect(await verdictUnder([...others, pinned])).toBe('cryptographically_checked');
-    expect(await verdictUnder(others)).toBe('untrusted');
   });
 });

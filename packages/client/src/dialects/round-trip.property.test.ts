@@ -3,17 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translateMessages } from './messages/translate.ts';
 import { translateResponses } from './responses/translate.ts';
-import {
-  answer,
-  deltasOf,
-  eventsIn,
-  frames,
-  models,
-  payloads,
-  type SaidMessage,
-  someMessage,
-} from './testing/answers.ts';
-import { cut, runStream } from './testing/run-stream.ts';
+import { answer, deltasOf, frames, models, payloads, type SaidMessage, someMessage } from './testing/answers.ts';
+import { cut, eventsIn, runStream } from './testing/run-stream.ts';
 import type { Translation } from './translation.ts';
 
 interface Dialect {

@@ -1,10 +1,9 @@
 import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
-import { chmodSync, closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
-import { type CreditIssuer, creditChallenge, creditsPerLot } from '@sotto/wire';
-import { blindLot, lotBytes, readSigningKey, unblind } from './blind-rsa.ts';
-import { CreditRefusal, type CreditService, PurseError, type SignedLot, type WalletOrder } from './credit-service.ts';
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { type CreditIssuer, creditsPerLot } from '@sotto/wire';
+import { CreditRefusal, type CreditService, PurseError, type WalletOrder } from './credit-service.ts';
+import { Lots } from './lots.ts';
+import { PurseFile, type PurseWallet, type StoredLot, type StoredWallet } from './purse-file.ts';
 
 export interface PurseOptions {
   readonly file: string;
@@ -15,104 +14,46 @@ export interface PurseOptions {
   readonly random?: (least: number, below: number) => number;
 }
 
-export interface PurseWallet {
-  readonly id: number;
-  /** An inference key, made here. */
-  readonly key: string;
-}
-
-interface StoredWallet extends PurseWallet {
-  readonly close_secret: string;
-  readonly state: 'ordered' | 'paid' | 'taken' | 'offered' | 'open';
-  readonly pid: number;
-  /** Null: credits pay for it. */
-  readonly package_id: string | null;
-  readonly ends_at: number | null;
-}
-
-interface StoredLot {
-  readonly id: number;
-  readonly secrets: Uint8Array;
-  readonly spki: string;
-  readonly paid_by: 'code' | 'close';
-  readonly secret: string;
-  readonly wallet: number | null;
-}
-
-const hourMs = 3_600_000;
 /** How long the service may still see a payment after the order's end. */
-const watchedMs = 24 * hourMs;
-/** New credits rest for a random time between these, so that the time of a deposit does not say when they were signed. */
-const restMs = { least: hourMs, most: 24 * hourMs };
-const firstTables = `
-  create table lots (id integer primary key, secrets blob not null, spki text not null, paid_by text not null,
-    secret text not null unique, wallet integer);
-  create table credits (nonce blob primary key, token blob not null, key_id text not null, ready_at integer not null,
-    wallet integer, aside integer not null default 0) without rowid;
-  create table wallets (id integer primary key, key text not null, close_secret text not null, state text not null,
-    pid integer not null);
-  pragma user_version = 1;`;
-/** Wallets that a payment makes: the package, and when the order ends that says where to pay. */
-const orderColumns = `
-  alter table wallets add column package_id text;
-  alter table wallets add column ends_at integer;
-  pragma user_version = 2;`;
+const watchedMs = 86_400_000;
 
 /**
  * Blind credits and the wallets that they pay for, in one SQLite file of mode 600. Every change commits before its request leaves, so a
  * process that dies loses nothing, and two processes never offer one credit. Secrets are random, and are overwritten once they have
- * served: a stolen purse does not name the wallets of the past. One class, because every step changes the same three tables.
+ * served: a stolen purse does not name the wallets of the past.
  */
 export class Purse {
-  readonly #db: DatabaseSync;
+  readonly #file: PurseFile;
+  readonly #lots: Lots;
   readonly #now: () => number;
-  readonly #random: (least: number, below: number) => number;
 
-  private constructor(db: DatabaseSync, { now = Date.now, random = randomInt }: PurseOptions) {
-    this.#db = db;
+  private constructor(file: PurseFile, { now = Date.now, random = randomInt }: PurseOptions) {
+    this.#file = file;
+    this.#lots = new Lots(file, { now, random });
     this.#now = now;
-    this.#random = random;
   }
 
   /** Opens a purse, or makes an empty one. Refuses a file that other users can read or change. */
   static async open(options: PurseOptions): Promise<Purse> {
-    const { file, userId } = options;
-    // Imported here, because Node before 24 warns about it, and other commands do not need it.
-    const { DatabaseSync } = await import('node:sqlite');
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const descriptor = openSync(file, 'a+', 0o600);
-    const { mode, uid } = fstatSync(descriptor);
-    closeSync(descriptor);
-    if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
-      throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
-    const db = new DatabaseSync(file);
-    // SQLite overwrites deleted rows, also in the journal.
-    db.exec(
-      'pragma busy_timeout = 10000; pragma journal_mode = delete; pragma secure_delete = on; pragma synchronous = full',
-    );
-    const purse = new Purse(db, options);
-    purse.#change(() => {
-      const version = purse.#read<{ user_version: number }>('pragma user_version')[0]?.user_version ?? 0;
-      if (version < 1) db.exec(firstTables);
-      if (version < 2) db.exec(orderColumns);
-      purse.#releaseLeft();
-    });
+    const file = await PurseFile.open(options.file, options.userId);
+    const purse = new Purse(file, options);
+    file.change(() => purse.#releaseLeft());
     return purse;
   }
 
   close(): void {
-    this.#db.close();
+    this.#file.close();
   }
 
   /** The numbers of credits by what can be done with them, and when the next `creditsPerLot` are ready. */
   balance() {
-    const free = this.#read<{ ready_at: number; aside: number }>(
+    const free = this.#file.read<{ ready_at: number; aside: number }>(
       'select ready_at, aside from credits where wallet is null order by ready_at',
     );
     const usable = free.filter(({ aside }) => aside === 0);
     const count = (sql: string): number =>
-      this.#read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
-    const left = this.#read<{ pid: number }>("select pid from wallets where state in ('offered', 'open')");
+      this.#file.read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
+    const left = this.#file.read<{ pid: number }>("select pid from wallets where state in ('offered', 'open')");
     return {
       ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
       resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
@@ -128,12 +69,12 @@ export class Purse {
 
   /** Buys a lot with a code of the dashboard. The lot is stored first, and asked for again by `settle` if the answer is lost. */
   async buy(service: CreditService, issuer: CreditIssuer, code: string): Promise<void> {
-    const lot = this.#change(
+    const lot = this.#file.change(
       () =>
-        this.#read<StoredLot>('select * from lots where secret = ?', code)[0] ??
-        this.#addLot(issuer, 'code', code, null),
+        this.#file.read<StoredLot>('select * from lots where secret = ?', code)[0] ??
+        this.#lots.add(issuer, 'code', code, null),
     );
-    await this.#ask(service, issuer, lot);
+    await this.#lots.ask(service, issuer, lot);
   }
 
   /** Makes a wallet for a payment. It is stored before it is ordered. */
@@ -150,16 +91,17 @@ export class Purse {
     } catch (error) {
       // The service has not said yet where to pay.
       if (error instanceof CreditRefusal && !error.isPassing)
-        this.#run('delete from wallets where id = ? and ends_at is null', id);
+        this.#file.run('delete from wallets where id = ? and ends_at is null', id);
       throw error;
     }
     const endsAt = order === undefined ? null : Date.parse(order.expires_at);
     const isUnpaid = order?.status === 'expired' && order.problem === null && this.#now() > (endsAt ?? 0) + watchedMs;
     // Another order under these hashes: the service has deleted the first one, as unpaid.
     if (isUnpaid || (endsAt !== null && wallet.ends_at !== null && endsAt !== wallet.ends_at))
-      this.#run('delete from wallets where id = ?', id);
-    else if (order === undefined) this.#run("update wallets set state = 'paid' where id = ? and state = 'ordered'", id);
-    else this.#run('update wallets set ends_at = ? where id = ?', endsAt, id);
+      this.#file.run('delete from wallets where id = ?', id);
+    else if (order === undefined)
+      this.#file.run("update wallets set state = 'paid' where id = ? and state = 'ordered'", id);
+    else this.#file.run('update wallets set ends_at = ? where id = ?', endsAt, id);
     return order;
   }
 
@@ -168,46 +110,49 @@ export class Purse {
    * choice.
    */
   takeWallet(): PurseWallet {
-    return this.#change(() => {
-      const [paid] = this.#read<PurseWallet>(
+    return this.#file.change(() => {
+      const [paid] = this.#file.read<PurseWallet>(
         "update wallets set state = 'taken', pid = ? where id = (select min(id) from wallets where state = 'paid') returning id, key",
         process.pid,
       );
       if (paid !== undefined) return paid;
       const ready = 'wallet is null and aside = 0 and ready_at <= ?';
       // Credits of one key, if there are enough: a mixture tells that somebody has both.
-      const [key] = this.#read<{ key_id: string }>(
+      const [key] = this.#file.read<{ key_id: string }>(
         `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerLot} order by random() limit 1`,
         this.#now(),
       );
-      const chosen = this.#read<{ nonce: Uint8Array }>(
+      const chosen = this.#file.read<{ nonce: Uint8Array }>(
         `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerLot}`,
         this.#now(),
         key?.key_id ?? null,
       );
       if (chosen.length < creditsPerLot) throw new PurseError(tooFew(this.balance()));
       const wallet = this.#addWallet('taken', null);
-      for (const { nonce } of chosen) this.#run('update credits set wallet = ? where nonce = ?', wallet.id, nonce);
+      for (const { nonce } of chosen) this.#file.run('update credits set wallet = ? where nonce = ?', wallet.id, nonce);
       return wallet;
     });
   }
 
   /** Gives a wallet back that was never used, or its credits if they were never offered. */
   release(walletId: number): void {
-    this.#run(
+    this.#file.run(
       "update wallets set state = 'paid' where id = ? and state = 'taken' and package_id is not null",
       walletId,
     );
-    this.#run("delete from wallets where id = ? and state = 'taken'", walletId);
-    this.#run('update credits set wallet = null where wallet = ? and wallet not in (select id from wallets)', walletId);
+    this.#file.run("delete from wallets where id = ? and state = 'taken'", walletId);
+    this.#file.run(
+      'update credits set wallet = null where wallet = ? and wallet not in (select id from wallets)',
+      walletId,
+    );
   }
 
   /** Deposits the credits of a wallet, unless it is paid already. Afterwards its key works. */
   async deposit(service: CreditService, { id }: Pick<PurseWallet, 'id'>): Promise<void> {
     const wallet = this.#wallet(id);
-    this.#run('update wallets set state = ? where id = ?', wallet.package_id === null ? 'offered' : 'open', id);
+    this.#file.run('update wallets set state = ? where id = ?', wallet.package_id === null ? 'offered' : 'open', id);
     if (wallet.package_id !== null) return;
-    const credits = this.#read<{ nonce: Uint8Array; token: Uint8Array }>(
+    const credits = this.#file.read<{ nonce: Uint8Array; token: Uint8Array }>(
       'select * from credits where wallet = ? order by nonce',
       id,
     );
@@ -220,10 +165,10 @@ export class Purse {
       if (!(error instanceof CreditRefusal) || error.isPassing) throw error;
       const isSpent = error.type === 'credits_spent';
       const spent = isSpent ? error.param.split(',').flatMap((at) => credits[Number(at)] ?? []) : [];
-      this.#change(() => {
-        for (const { nonce } of spent) this.#run('delete from credits where nonce = ?', nonce);
-        this.#run('update credits set wallet = null, aside = 1 where wallet = ?', id);
-        this.#run('delete from wallets where id = ?', id);
+      this.#file.change(() => {
+        for (const { nonce } of spent) this.#file.run('delete from credits where nonce = ?', nonce);
+        this.#file.run('update credits set wallet = null, aside = 1 where wallet = ?', id);
+        this.#file.run('delete from wallets where id = ?', id);
       });
       const why = isSpent
         ? `The service says that ${spent.length} of these credits were spent before, perhaps from a copy of this purse.`
@@ -232,15 +177,15 @@ export class Purse {
         `${why} Nothing was deposited. The other ${credits.length - spent.length} are set aside, because the service has seen them together: using them links both deposits. \`sotto purse reuse\` accepts that.`,
       );
     }
-    this.#change(() => {
-      this.#run("update wallets set state = 'open' where id = ?", id);
-      this.#run('delete from credits where wallet = ?', id);
+    this.#file.change(() => {
+      this.#file.run("update wallets set state = 'open' where id = ?", id);
+      this.#file.run('delete from credits where wallet = ?', id);
     });
   }
 
   /** Makes credits usable again that were set aside. Returns their number. */
   reuse(): number {
-    return Number(this.#run('update credits set aside = 0 where aside = 1'));
+    return Number(this.#file.run('update credits set aside = 0 where aside = 1'));
   }
 
   /**
@@ -249,12 +194,12 @@ export class Purse {
    */
   async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
     for (let back = 0; ; ) {
-      const lot = this.#change(() => {
+      const lot = this.#file.change(() => {
         const { close_secret: secret } = this.#wallet(walletId);
-        const [known] = this.#read<StoredLot>('select * from lots where wallet = ?', walletId);
-        return known ?? this.#addLot(issuer, 'close', secret, walletId);
+        const [known] = this.#file.read<StoredLot>('select * from lots where wallet = ?', walletId);
+        return known ?? this.#lots.add(issuer, 'close', secret, walletId);
       });
-      const { count, more } = await this.#ask(service, issuer, lot);
+      const { count, more } = await this.#lots.ask(service, issuer, lot);
       back += count;
       if (!more) return back;
     }
@@ -265,7 +210,7 @@ export class Purse {
    * `onUnpaid` for each order that is not paid, whatever else fails. Throws the first failure at the end.
    */
   async settle(service: CreditService, issuer: CreditIssuer, onUnpaid: (order: WalletOrder) => void): Promise<void> {
-    const left = this.#read<StoredWallet>("select * from wallets where state in ('ordered', 'offered', 'open')");
+    const left = this.#file.read<StoredWallet>("select * from wallets where state in ('ordered', 'offered', 'open')");
     const failures: unknown[] = [];
     const attempt = (step: () => Promise<unknown>): Promise<unknown> =>
       step().catch((error: unknown) => failures.push(error));
@@ -273,7 +218,7 @@ export class Purse {
       if (isAlive(pid)) continue;
       // The service has not said where to pay it.
       if (state === 'ordered' && endsAt === null) {
-        this.#run('delete from wallets where id = ?', id);
+        this.#file.run('delete from wallets where id = ?', id);
         continue;
       }
       await attempt(async () => {
@@ -286,26 +231,26 @@ export class Purse {
         await this.closeWallet(service, issuer, id);
       });
     }
-    for (const lot of this.#read<StoredLot>("select * from lots where paid_by = 'code'"))
-      await attempt(() => this.#ask(service, issuer, lot));
+    for (const lot of this.#file.read<StoredLot>("select * from lots where paid_by = 'code'"))
+      await attempt(() => this.#lots.ask(service, issuer, lot));
     if (failures.length > 0) throw failures[0];
   }
 
   /** Writes a copy. Credits that are spent later are spent in the copy, too. */
   backUp(file: string): void {
     closeSync(openSync(file, 'wx', 0o600));
-    this.#run('vacuum into ?', file);
+    this.#file.run('vacuum into ?', file);
     chmodSync(file, 0o600);
   }
 
   /** Gives back what processes took that ended before they used it. */
   #releaseLeft(): void {
-    const taken = this.#read<{ id: number; pid: number }>("select id, pid from wallets where state = 'taken'");
+    const taken = this.#file.read<{ id: number; pid: number }>("select id, pid from wallets where state = 'taken'");
     for (const { id, pid } of taken) if (!isAlive(pid)) this.release(id);
   }
 
   #addWallet(state: 'ordered' | 'taken', packageId: string | null): PurseWallet {
-    const [made] = this.#read<PurseWallet>(
+    const [made] = this.#file.read<PurseWallet>(
       'insert into wallets (key, close_secret, state, pid, package_id) values (?, ?, ?, ?, ?) returning id, key',
       ...[newKey(), randomBytes(32).toString('base64url'), state, process.pid, packageId],
     );
@@ -314,95 +259,9 @@ export class Purse {
   }
 
   #wallet(id: number): StoredWallet {
-    const [wallet] = this.#read<StoredWallet>('select * from wallets where id = ?', id);
+    const [wallet] = this.#file.read<StoredWallet>('select * from wallets where id = ?', id);
     if (wallet === undefined) throw new PurseError('The wallet is not in the purse.');
     return wallet;
-  }
-
-  #addLot(issuer: CreditIssuer, paidBy: StoredLot['paid_by'], secret: string, wallet: number | null): StoredLot {
-    const year = new Date(this.#now()).getUTCFullYear();
-    const spki = issuer.keys.find((key) => key.year === year)?.key;
-    if (spki === undefined || readSigningKey(Buffer.from(spki, 'base64url')) === undefined)
-      throw new PurseError(`The pins have no usable issuer key of ${year}.`);
-    const secrets = randomBytes(lotBytes);
-    const [added] = this.#read<StoredLot>(
-      'insert into lots (secrets, spki, paid_by, secret, wallet) values (?, ?, ?, ?, ?) returning *',
-      ...[secrets, spki, paidBy, secret, wallet],
-    );
-    if (added === undefined) throw new Error('the lot was not stored');
-    return added;
-  }
-
-  /** Asks for the signatures of a stored lot, and keeps it until they are right. */
-  async #ask(service: CreditService, issuer: CreditIssuer, lot: StoredLot): Promise<{ count: number; more: boolean }> {
-    const key = readSigningKey(Buffer.from(lot.spki, 'base64url'));
-    if (key === undefined) throw new PurseError('The key of a stored lot cannot be read.');
-    const numbers = blindLot(key, creditChallenge(issuer.issuer), lot.secrets);
-    const path = lot.paid_by === 'code' ? '/v1/credits' : '/v1/wallets/close';
-    const proof = lot.paid_by === 'code' ? { code: lot.secret } : { close_secret: lot.secret };
-    const blinded = numbers.map((number) => number.blinded.toString('base64url'));
-    let signed: SignedLot;
-    try {
-      signed = await service.sign(path, { ...proof, key_id: key.keyId, blinded });
-    } catch (error) {
-      // A refused code paid for nothing. A lot of a closed wallet is kept, unless its key is out of date.
-      if (!(error instanceof CreditRefusal) || error.isPassing) throw error;
-      if (lot.paid_by === 'code' || error.type === 'invalid_request')
-        this.#run('delete from lots where id = ?', lot.id);
-      // A copy of this purse has closed the wallet. It has the lot whose signatures are worth the balance.
-      if (lot.paid_by === 'close' && error.type === 'conflict') this.#forget(lot);
-      throw error;
-    }
-    const tokens = signed.signatures.map((signature, at) => {
-      const number = numbers[at];
-      const signed = number && unblind(key, number.message, { inverse: number.inverse, signature });
-      return number && signed && { nonce: number.nonce, token: Buffer.concat([number.message, signed]) };
-    });
-    if (tokens.includes(undefined) || (lot.paid_by === 'code' && tokens.length < creditsPerLot))
-      throw new PurseError(
-        'The issuer did not sign what it was asked to. The lot is kept: run `sotto purse settle` later.',
-      );
-    const more = signed.more && tokens.length === creditsPerLot;
-    const readyAt = this.#now() + this.#random(restMs.least, restMs.most);
-    this.#change(() => {
-      for (const token of tokens) {
-        if (token === undefined) continue;
-        const values = [token.nonce, token.token, key.keyId, readyAt];
-        this.#run(
-          'insert into credits (nonce, token, key_id, ready_at) values (?, ?, ?, ?) on conflict do nothing',
-          ...values,
-        );
-      }
-      if (more) this.#run('delete from lots where id = ?', lot.id);
-      else this.#forget(lot);
-    });
-    return { count: tokens.length, more };
-  }
-
-  #forget({ id, wallet }: StoredLot): void {
-    this.#run('delete from lots where id = ?', id);
-    this.#run('delete from wallets where id = ?', wallet ?? 0);
-  }
-
-  /** Runs changes in one transaction that no other process interrupts. */
-  #change<T>(work: () => T): T {
-    this.#db.exec('begin immediate');
-    try {
-      const result = work();
-      this.#db.exec('commit');
-      return result;
-    } catch (error) {
-      this.#db.exec('rollback');
-      throw error;
-    }
-  }
-
-  #read<Row>(sql: string, ...values: readonly (string | number | null | Uint8Array)[]): Row[] {
-    return this.#db.prepare(sql).all(...values) as Row[];
-  }
-
-  #run(sql: string, ...values: readonly (string | number | null | Uint8Array)[]): number | bigint {
-    return this.#db.prepare(sql).run(...values).changes;
   }
 }
 

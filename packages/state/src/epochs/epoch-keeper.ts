@@ -6,7 +6,14 @@ import { verifySettlement } from '../envelopes/settlement.ts';
 import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
 import { mayHold, ticketFormFor } from '../membership/membership.ts';
-import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmount, ShardMembers } from '../ports.ts';
+import type {
+  Declared,
+  EpochPort,
+  MembershipPort,
+  ProjectionPort,
+  RestoredAmount,
+  ShardMembers,
+} from '../ports/index.ts';
 import { shards as allShards } from '../shard.ts';
 import { forAllReachable, forEachReachable, StateUnavailableError } from '../unavailable.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryState, MemoryStore } from '../memory/memory-state.ts';
-import type { HealthPort } from '../ports.ts';
+import type { HealthPort } from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { hourOf, MeasurementFollower } from './measurement-follower.ts';
 

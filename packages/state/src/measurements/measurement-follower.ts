@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Measurements, MeasurementWindow } from '@sotto/router';
-import type { HealthPort } from '../ports.ts';
+import type { HealthPort } from '../ports/index.ts';
 
 const hourMs = 3_600_000;
 

@@ -8,7 +8,7 @@ import type {
   RedeemRequest,
   SettleRequest,
   StreamPlace,
-} from '../ports.ts';
+} from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { Caller } from './membership.ts';
 

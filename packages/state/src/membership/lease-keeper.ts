@@ -1,5 +1,5 @@
 import type { Signed } from '../envelopes/sealing.ts';
-import type { JoinReply, MembershipPort } from '../ports.ts';
+import type { JoinReply, MembershipPort } from '../ports/index.ts';
 import { shards as allShards } from '../shard.ts';
 
 /** Time in ms from the renewal of a lease to its end. Leases are renewed every second. */

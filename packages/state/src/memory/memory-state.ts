@@ -17,7 +17,7 @@ import {
   measurementsKeptHours,
 } from '../bounds.ts';
 import { brokerClient, type Guarded, Membership } from '../membership/membership.ts';
-import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../ports.ts';
+import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../ports/index.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';

@@ -1,6 +1,6 @@
 import type { Nusd } from '@sotto/money';
 import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
-import type { AuditedBudget, BudgetProjection, MonthSpend, RemovedBudget } from '../ports.ts';
+import type { AuditedBudget, BudgetProjection, MonthSpend, RemovedBudget } from '../ports/index.ts';
 import type { Counted, ShardData, StoredBudget } from './shard-data.ts';
 import { endLater, keep } from './shard-records.ts';
 

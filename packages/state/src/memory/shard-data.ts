@@ -1,6 +1,6 @@
 import type { Nusd, Spendable } from '@sotto/money';
 import type { Preferences } from '@sotto/wire';
-import type { Declared, KeyProjection } from '../ports.ts';
+import type { Declared, KeyProjection } from '../ports/index.ts';
 import type { SettlementEntry } from '../records.ts';
 import type { Endings } from './endings.ts';
 

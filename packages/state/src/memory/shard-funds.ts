@@ -1,5 +1,5 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
-import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports.ts';
+import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports/index.ts';
 import { countIn, readBudget, uncount } from './shard-budgets.ts';
 import { type CountedAs, empty, type Hold, type Note, type ShardData, type StoredKey } from './shard-data.ts';
 import { keyOrEmpty, rest } from './shard-records.ts';

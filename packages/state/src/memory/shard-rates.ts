@@ -1,5 +1,5 @@
 import { boundedTokens } from '../bounds.ts';
-import type { RateStatus } from '../ports.ts';
+import type { RateStatus } from '../ports/index.ts';
 import type { Hold, Rate, ShardData } from './shard-data.ts';
 
 /** Usage of rate limits in the present minute, by the shard's clock in ms. */

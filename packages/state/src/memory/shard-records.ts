@@ -1,5 +1,5 @@
 import { lateMs } from '../bounds.ts';
-import type { KeyProjection, RemovedKey, WorkspaceProjection } from '../ports.ts';
+import type { KeyProjection, RemovedKey, WorkspaceProjection } from '../ports/index.ts';
 import { endAt, takeEnded } from './endings.ts';
 import { empty, type ShardData, type StoredKey, type StoredWorkspace } from './shard-data.ts';
 

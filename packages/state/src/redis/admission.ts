@@ -1,7 +1,7 @@
 import { preferencesSchema } from '@sotto/wire';
 import { assertRedeem, assertSettle, boundedTokens, closedMs } from '../bounds.ts';
 import { budgetScope, type RefusingBudget } from '../budgets.ts';
-import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, Right, VersionedKey } from '../ports.ts';
+import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, Right, VersionedKey } from '../ports/index.ts';
 import { keyPartSchema } from '../records.ts';
 import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';

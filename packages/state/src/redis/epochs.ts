@@ -1,4 +1,4 @@
-import type { EpochPort, MembershipPort, RestoredAmount } from '../ports.ts';
+import type { EpochPort, MembershipPort, RestoredAmount } from '../ports/index.ts';
 import { shardPrefix, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { ScriptRunner } from './script-runner.ts';

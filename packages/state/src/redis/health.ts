@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type AttemptOutcome, failoverTable, type Penalty } from '@sotto/router';
 import { z } from 'zod';
 import { maxMeasurementRecords, measurementPageRecords, measurementsKeptHours } from '../bounds.ts';
-import type { HealthPort, MeasurementPage } from '../ports.ts';
+import type { HealthPort, MeasurementPage } from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { listReply, readJson, type ScriptRunner } from './script-runner.ts';
 

@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { MemoryUse } from '../ports.ts';
+import type { MemoryUse } from '../ports/index.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
 import { readMemoryUse } from './memory-use.ts';

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { MemoryUse } from '../ports.ts';
+import type { MemoryUse } from '../ports/index.ts';
 import type { RedisConnection } from './connection.ts';
 
 /** Returns the memory of the fullest master. Undefined if Redis hides it. Rejects if a master does not answer. */

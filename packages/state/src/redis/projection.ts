@@ -9,7 +9,7 @@ import {
   assertWallet,
   lateMs,
 } from '../bounds.ts';
-import type { AuditedBudget, AuditedFunds, KeyProjection, ProjectionPort } from '../ports.ts';
+import type { AuditedBudget, AuditedFunds, KeyProjection, ProjectionPort } from '../ports/index.ts';
 import type { SettlementEntry } from '../records.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';

@@ -1,7 +1,7 @@
 import { registryPublicSchema } from '@sotto/router';
 import { assertReceipt } from '../bounds.ts';
 import { brokerClient, Membership } from '../membership/membership.ts';
-import type { CatalogPort, ReceiptPort, State } from '../ports.ts';
+import type { CatalogPort, ReceiptPort, State } from '../ports/index.ts';
 import { catalogSnapshotSchema } from '../records.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { redisAdmission } from './admission.ts';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { withRedis } from '../../../kit/redis-connection.ts';
+import { withRedis } from '@sotto/test-servers';
 import { lapseLeases } from '../../../kit/redis-holds.ts';
 import { until } from '../../../kit/service.ts';
 import type { Rig } from '../rig.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withRedis } from '../../../kit/redis-connection.ts';
+import { withRedis } from '@sotto/test-servers';
 import { until } from '../../../kit/service.ts';
 import type { Rig } from '../rig.ts';
 import { type Fault, refused } from './fault.ts';

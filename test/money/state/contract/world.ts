@@ -1,7 +1,6 @@
 import { generationOf, type RemovedKey, type State } from '@sotto/state';
+import { noteSkip, redisSkipReason } from '@sotto/test-servers';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { redisSkipReason } from '../../../kit/redis.ts';
-import { noteSkip } from '../../../kit/skips.ts';
 import type { Driver } from '../drivers.ts';
 import { type AskedRedeem, joinAll, keyProjection, openEpoch, putKeyIn, redeemOf, settlementOf } from '../fixtures.ts';
 

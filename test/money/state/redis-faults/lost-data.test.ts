@@ -1,6 +1,6 @@
 import { createRedisState, shards } from '@sotto/state';
+import { until } from '@sotto/test-servers';
 import { expect, test } from 'vitest';
-import { until } from '../../../kit/until.ts';
 import { beginEpoch, eventually, keyProjection, outcome, putKeyIn, untilReachable } from '../fixtures.ts';
 import { readShard } from '../read-shard.ts';
 import {

@@ -1,10 +1,9 @@
 import { createRedisState, generationOf, type State } from '@sotto/state';
+import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis } from '@sotto/test-servers';
 import { initialPreferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../../kit/fault-proxy.ts';
-import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../../kit/redis.ts';
-import { noteSkip } from '../../../kit/skips.ts';
 import {
   type AskedRedeem,
   joinAll,

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { orderTotal } from '@sotto/money';
+import { startTestPostgres, type TestPostgres } from '@sotto/test-servers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../../../../test/kit/postgres.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { type DatabaseConnection, openDatabase } from '../../database/database.ts';
 import { controlEvents } from '../../events.ts';

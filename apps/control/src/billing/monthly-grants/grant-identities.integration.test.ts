@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { until, whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
-import { openTestDatabase, whileHeld } from '../../../../../test/kit/database.ts';
-import { until } from '../../../../../test/kit/until.ts';
 import { deleteAccount } from '../../account-deletion/delete-account.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { auditLedger } from '../../audit/audit-ledger.ts';
 import { createPerson } from '../../sessions/create-person.ts';
+import { openTestDatabase } from '../../testing/test-database.integration.ts';
 import { adviseOnEmpty, setMonthlyGrant } from './account-grant.ts';
 import { forgetIdentities, rememberIdentities } from './grant-identities.ts';
 import { findDue, giveGrant } from './monthly-grants.ts';

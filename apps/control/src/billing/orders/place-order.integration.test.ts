@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openTestDatabase } from '../../../../../test/kit/database.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
 import { controlEvents } from '../../events.ts';
+import { openTestDatabase } from '../../testing/test-database.integration.ts';
 import { parseBilling } from '../billing-plan.ts';
 import { builtInBilling } from '../billing-settings.ts';
 import {

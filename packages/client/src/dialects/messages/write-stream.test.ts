@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenOff } from '../chat-failure.ts';
-import { deltasOf, eventsIn, failedChunk, payloads, usage } from '../testing/answers.ts';
+import { deltasOf, failedChunk, payloads, usage } from '../testing/answers.ts';
+import { eventsIn } from '../testing/run-stream.ts';
 import { ToolNames } from '../tool-names.ts';
 import { messageUsage } from './write-message.ts';
 import { MessageStream } from './write-stream.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { brokenOff, type ChatFailure } from '../chat-failure.ts';
-import { eventsIn, models } from '../testing/answers.ts';
+import { models } from '../testing/answers.ts';
+import { eventsIn } from '../testing/run-stream.ts';
 import { failureAnswer } from './failure-answer.ts';
 import { translateResponses } from './translate.ts';
 

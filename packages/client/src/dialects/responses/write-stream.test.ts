@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deltasOf, eventsIn, failedChunk, payloads, type SaidMessage } from '../testing/answers.ts';
+import { deltasOf, failedChunk, payloads, type SaidMessage } from '../testing/answers.ts';
+import { eventsIn } from '../testing/run-stream.ts';
 import { ToolNames } from '../tool-names.ts';
 import { ResponseStream } from './write-stream.ts';
 

@@ -140,13 +140,3 @@ export const models: Models = {
   find: (id) =>
     id === 'acme/small' ? { id, name: 'Small', created: 1, contextLength: 100_000, maxOutputTokens: 8000 } : undefined,
 };
-
-/** The events of a stream that a dialect wrote. */
-export const eventsIn = (text: string): { readonly type: string; readonly [field: string]: unknown }[] =>
-  text.split('\n\n').flatMap((event) => {
-    const [, name, data] = /^event: (\S+)\ndata: (.*)$/s.exec(event) ?? [];
-    if (data === undefined) return [];
-    const parsed = JSON.parse(data) as { readonly type: string };
-    if (parsed.type !== name) throw new Error(`the event ${name} says that it is ${parsed.type}`);
-    return [parsed];
-  });

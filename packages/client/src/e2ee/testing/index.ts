@@ -3,9 +3,6 @@ import type { StandInEnclave, StandInOptions } from './enclave.ts';
 import { fieldEnclave, fieldProtocols } from './field-enclave.ts';
 import { tinfoilEnclave } from './tinfoil-enclave.ts';
 
-export { type SimulatedGateway, simulatedEvidence, simulatedKeySet } from '../../gateway/testing/simulated-evidence.ts';
-export { vouchForKey } from '../enclave-key.ts';
-export { replyId } from './chat-answer.ts';
 export {
   type EnclaveAnswer,
   type EnclaveRequest,

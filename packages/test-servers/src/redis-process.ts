@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
-import { dieTogether } from './programs.ts';
 import type { OwnRedis, OwnRedisOptions } from './redis.ts';
 import { answers, withRedis } from './redis-connection.ts';
+import { dieTogether } from './when-we-end.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 10;

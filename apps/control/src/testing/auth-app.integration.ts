@@ -1,11 +1,11 @@
 import { errorEnvelope, ServiceError } from '@sotto/wire';
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeEach, vi } from 'vitest';
-import { buildAuth, type SignedUpUser } from '../../apps/control/src/sessions/auth.ts';
-import { authRoutes, type ToEnvelope } from '../../apps/control/src/sessions/plugin.ts';
-import { assertSameOrigin } from '../../apps/control/src/sessions/same-origin.ts';
-import { readSession } from '../../apps/control/src/sessions/session-reader.ts';
-import { openTestDatabase } from './database.ts';
+import { buildAuth, type SignedUpUser } from '../sessions/auth.ts';
+import { authRoutes, type ToEnvelope } from '../sessions/plugin.ts';
+import { assertSameOrigin } from '../sessions/same-origin.ts';
+import { readSession } from '../sessions/session-reader.ts';
+import { openTestDatabase } from './test-database.integration.ts';
 
 export const origin = 'http://127.0.0.1:4000';
 export const dashboard = 'https://dashboard.example';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
-import { onPath } from './programs.ts';
+import { onPath } from './on-path.ts';
 import { startRedisCluster } from './redis-cluster.ts';
 import { answers, withRedis } from './redis-connection.ts';
 import { startRedisProcess } from './redis-process.ts';
@@ -54,7 +54,7 @@ export interface OwnRedisOptions {
 export const redisSkipReason = 'put redis-server (7 or later) or valkey-server on the PATH, or start Docker.';
 
 /**
- * Returns a database of the Redis that a test run shares (`shared-servers.ts`). Starts a server if none is shared, as
+ * Returns a database of the Redis that a test run shares. Starts a server if none is shared, as
  * in a benchmark. Without Redis it resolves to undefined, so that the test can skip; with SOTTO_REQUIRE_REDIS=1 it
  * rejects.
  */

@@ -1,0 +1,38 @@
+/** What tests need of the client beyond its entry: its parts, and stand-ins for what it speaks to. */
+
+export { agents } from '../agents/index.ts';
+export { readPrices } from '../bill/price-list.ts';
+export { readBill } from '../bill/read-bill.ts';
+export { isReceipt, judgeReceipt, readReceiptCharge } from '../bill/receipt-charge.ts';
+export { verifyCharge } from '../bill/verify-charge.ts';
+export { processTerminal } from '../command/process-terminal.ts';
+export { sotto } from '../command/sotto.ts';
+export { type AnswerChunk, ChatStreamReader } from '../dialects/chat-stream.ts';
+export { translateMessages } from '../dialects/messages/translate.ts';
+export { translateResponses } from '../dialects/responses/translate.ts';
+export { cut, eventsIn, runStream } from '../dialects/testing/run-stream.ts';
+export type { ChatAnswer, Models, Translation } from '../dialects/translation.ts';
+export { vouchForKey } from '../e2ee/enclave-key.ts';
+export { replyId } from '../e2ee/testing/chat-answer.ts';
+export { exchange, openStream, openWhole } from '../e2ee/testing/exchange.ts';
+export {
+  type EnclaveAnswer,
+  type EnclaveRequest,
+  type HeardMessage,
+  type Spoken,
+  type StandInEnclave,
+  type StandInKind,
+  type StandInOptions,
+  standInEnclave,
+  standInKinds,
+  standInModel,
+} from '../e2ee/testing/index.ts';
+export { readTextChat } from '../e2ee/text-chat.ts';
+export { FrameReader, frame } from '../e2ee/tinfoil/frames.ts';
+export { checkReceipts } from '../enclave/check-receipts.ts';
+export { type SimulatedGateway, simulatedEvidence, simulatedKeySet } from '../gateway/testing/simulated-evidence.ts';
+export { nodePlatform } from '../platform/node-platform.ts';
+export { fetchOver, makePrivateClient, makePrivateFetch, type PrivateClient } from '../private/create-private-fetch.ts';
+export { readQuestion } from '../private/question.ts';
+export { programsWith } from '../proxy/local-caller.ts';
+export { type ProxyOptions, proxyHandler } from '../proxy/proxy-handler.ts';

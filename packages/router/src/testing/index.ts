@@ -1,0 +1,2 @@
+/** How brokers share the health of routes, for the fuzzer. */
+export { RouteTally, readRecord } from '../health/route-tally.ts';

@@ -1,0 +1,2 @@
+/** For tests of the proxies in front of our servers. */
+export { takeProxyHeaders } from '../proxy-protocol.ts';

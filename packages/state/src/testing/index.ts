@@ -1,0 +1,2 @@
+/** How the answers of scripts are read, for the fuzzer. */
+export { readJson } from '../redis/script-runner.ts';

@@ -1,0 +1,70 @@
+import type { Right, TicketForm } from '@sotto/state';
+import { generationOf } from '@sotto/state';
+import { type BothDrivers, newest, type Stage, shard } from './both-drivers.ts';
+import { type ControlTruth, type KeyTruth, walletIds } from './control-truth.ts';
+import { statedGeneration } from './fixtures.ts';
+import type { Operation, StepRight } from './history.ts';
+
+/** The rights of a history's requests: keys, and the tickets that were minted. */
+export class HistoryRights {
+  readonly #truth: ControlTruth;
+  readonly #drivers: BothDrivers;
+  readonly #clock: Stage['clock'];
+  readonly #minted = new Map<
+    string,
+    { readonly key: KeyTruth; readonly generation: string; readonly form: TicketForm; readonly expiresAt: number }
+  >();
+
+  constructor(truth: ControlTruth, drivers: BothDrivers, { clock }: Pick<Stage, 'clock'>) {
+    this.#truth = truth;
+    this.#drivers = drivers;
+    this.#clock = clock;
+  }
+
+  async mint({ ticket, key: index, ttlS, form }: Extract<Operation, { op: 'mint' }>): Promise<void> {
+    const { now } = this.#clock;
+    const key = this.#truth.keys[index];
+    const ticketHash = `ticket-${ticket}`;
+    const earlier = this.#minted.get(ticketHash);
+    // A repeated mint is for the same key and arrives within its ticket's life. Another ticket has another hash.
+    if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
+    const ttlMs = ttlS * 1000;
+    const generation = this.#truthOf(key, 0);
+    const reply = await this.#drivers.both('mint', (state) =>
+      state.mint({
+        shard,
+        ticketHashes: [ticketHash],
+        walletId: walletIds[key.wallet] ?? '',
+        keyHash: key.keyHash,
+        generation,
+        form,
+        ttlMs,
+      }),
+    );
+    if (reply?.result !== 'minted' || earlier !== undefined) return;
+    this.#minted.set(ticketHash, { key, generation, form, expiresAt: now + ttlMs });
+  }
+
+  /** The right that a step names, and its key. Undefined: no key has it. */
+  of(step: StepRight): { readonly right: Right; readonly key: KeyTruth | undefined } {
+    if ('key' in step) {
+      const key = this.#truth.keys[step.key];
+      return { key, right: { kind: 'key', keyHash: key?.keyHash ?? 'unknown' } };
+    }
+    const [ticketHash, ticket] = newest([...this.#minted], step.ticket) ?? ['forged', undefined];
+    return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
+  }
+
+  /** The generation that a request by this right states, if its ticket does not contain it. */
+  generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): string | undefined {
+    const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
+    if (ticket?.form === 2) return undefined;
+    if (key === undefined) return 'unknown';
+    const generation = ticket?.generation ?? this.#truthOf(key, staleBy);
+    return statedGeneration(right, walletIds[key.wallet] ?? '', generation);
+  }
+
+  #truthOf(key: KeyTruth, staleBy: number): string {
+    return generationOf(key.generation, (this.#truth.workspaces[key.wallet]?.version ?? 0) - staleBy);
+  }
+}
