@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { type OwnPostgres, type Standby, startOwnPostgres, startStandby, startTestPostgres } from './postgres.ts';
-import { hasSharedRedis, redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { hasSharedRedis, redisSkipReason } from './redis.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
+import { surroundingsOf } from './stage/surroundings.ts';
+import { isThorough } from './thoroughly.ts';
 import { type Topology, topologyTitles } from './topologies.ts';
-
-/** Whether tests run in every topology and take every screenshot, as in the thorough part of `.ci/run`. */
-export const isThorough = process.env.SOTTO_TEST_ALL === '1';
-
-/** A test for thorough runs only: it takes many seconds and seldom finds anything new. Other runs do not have it. */
-export function thoroughly(name: string, test: () => Promise<void>): void {
-  if (isThorough) it(name, test);
-}
 
 export interface Planes {
   /** The running service. Use it only within tests and hooks. */
@@ -145,51 +138,3 @@ const runningPlanes = (running: () => Service | undefined): Planes => ({
     return service;
   },
 });
-
-/** The servers that a service of two processes needs. */
-interface Surroundings {
-  readonly redisUrl: string | undefined;
-  /** Starts the servers that do not run yet. Resolves to the URL of an empty database. */
-  start(): Promise<string>;
-  stop(): Promise<void>;
-}
-
-/** The servers of each topology. Undefined if this machine has no Redis. */
-const surroundingsOf: Readonly<Record<Topology, () => Promise<Surroundings | undefined>>> = {
-  one: async () => {
-    const postgres = await startTestPostgres();
-    return { redisUrl: undefined, start: () => postgres.createDatabase(), stop: () => postgres.stop() };
-  },
-  two: async () => {
-    const redis = await startTestRedis();
-    if (redis === undefined) return undefined;
-    const postgres = await startTestPostgres();
-    return {
-      redisUrl: redis.url,
-      start: () => postgres.createDatabase(),
-      stop: async () => {
-        await redis.stop();
-        await postgres.stop();
-      },
-    };
-  },
-  cluster: async () => {
-    const redis = await startOwnRedis({ cluster: true });
-    if (redis === undefined) return undefined;
-    let postgres: OwnPostgres | undefined;
-    let standby: Standby | undefined;
-    return {
-      redisUrl: redis.url,
-      start: async () => {
-        postgres = await startOwnPostgres({ durability: 'full' });
-        standby = await startStandby(postgres);
-        return postgres.createDatabase();
-      },
-      stop: async () => {
-        await redis.stop();
-        await postgres?.stop();
-        await standby?.stop();
-      },
-    };
-  },
-};

@@ -1,4 +1,5 @@
-import { describeInWorld, isThorough } from '../kit/both-planes.ts';
+import { describeInWorld } from '../kit/both-planes.ts';
+import { isThorough } from '../kit/thoroughly.ts';
 import { admissionSuite } from './admission.suite.ts';
 import { meteringSuite } from './metering.suite.ts';
 import { meteringEmbeddingsSuite } from './metering-embeddings.suite.ts';

@@ -7,11 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { Browser } from '../../kit/browser.ts';
 import { bearer } from '../../kit/client.ts';
-import { type Concept, describeConformance, type Suite } from '../../kit/conformance.ts';
+import { type Concept, describeConformance } from '../../kit/conformance.ts';
 import { clientOf, consentTo, newApp, start } from '../../kit/connected-apps.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { get, type HeaderMap, post, send } from '../../kit/send.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
 import { makeIssuer } from '../../kit/wallets.ts';
 import {
   aboutOneself,
@@ -359,7 +360,7 @@ const sessionRoutes: Concept = (suite) => {
 };
 
 /** The routes of operators, with what each caller gets. */
-function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readonly Row[] {
+function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>): readonly Row[] {
   const customer = async () => (await people.signUp()).accountId;
   const inserted = async (statement: string): Promise<string> =>
     (await suite.service.pool.query<{ id: string }>(`insert into ${statement} returning id`)).rows[0]?.id ?? '';
@@ -404,7 +405,6 @@ function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readon
 await describeConformance(
   'session routes',
   [sessionRoutes],
-  {},
-  { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ...issuer.environment },
+  { features: ['connected apps', 'test payments'], environment: issuer.environment },
   // Control decides who may call by Postgres alone, so a Redis Cluster makes no difference.
 );

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { until } from '../../kit/until.ts';
 import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 

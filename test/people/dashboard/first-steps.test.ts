@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { agents } from '../../../packages/client/src/agents/index.ts';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import {
   accept,
   createWorkspace,

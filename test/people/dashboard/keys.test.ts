@@ -2,9 +2,9 @@
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { ask as askWithKey } from '../../kit/client.ts';
 import type { SignedUp } from '../../kit/signed-up.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
 
 const row = (page: Page, name: string) =>
