@@ -1,4 +1,4 @@
-import { routeEntry, textModel } from '../catalog.ts';
+import { filesOf, routeEntry, textModel } from '../catalog.ts';
 import type { DetailedRoute, GivenServer, ModelSpec, RouteSpec, StageSpec } from './spec.ts';
 
 /** One model of the catalog: a copy of a shape. */
@@ -49,5 +49,12 @@ export function modelsOf(
     }),
   );
 }
+
+/** Returns the text of CATALOG_FILE for a spec. */
+export const catalogOf = (spec: StageSpec): string =>
+  filesOf(
+    [],
+    [...modelsOf(spec).values()].flat().map(({ entry }) => entry),
+  ).catalog;
 
 const detailed = (route: RouteSpec): DetailedRoute => ('pricing' in route ? route : { pricing: route });
