@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { onPath } from '../../kit/programs.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { noteSkip } from '../../kit/skips.ts';
-import { chatModel, startWorld } from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { chatModel, sdkSpec } from './world.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const run = promisify(execFile);
@@ -46,13 +46,13 @@ interface Outcomes {
 }
 type Outcome = { readonly said: string } | { readonly error: string };
 
-await describeInWorld('clients of other languages', { start: startWorld, setupOf: (world) => world }, (stage) => {
+await describeStage('clients of other languages', sdkSpec, (stage) => {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount();
   });
 
-  const straight = (): readonly string[] => [stage.world.provider.baseUrl, 'key', 'small-v1'];
+  const straight = (): readonly string[] => [stage.provider('acme').baseUrl, 'key', 'small-v1'];
   const through = (): readonly string[] => [stage.service.baseUrl, account.inferenceKey, chatModel];
 
   const expectTheSame = async (outcomesAt: (place: readonly string[]) => Promise<Outcomes>): Promise<void> => {

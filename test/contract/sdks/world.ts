@@ -1,3 +1,5 @@
+/** Real clients need more than a catalog: a provider that plays a conversation, our own client as a `fetch`, and the local proxy. */
+
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
@@ -7,17 +9,11 @@ import { nodePlatform } from '../../../packages/client/src/platform/node-platfor
 import { makePrivateClient, type PrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
 import { programsWith } from '../../../packages/client/src/proxy/local-caller.ts';
 import { type ProxyOptions, proxyHandler } from '../../../packages/client/src/proxy/proxy-handler.ts';
-import type { PlanesSetup } from '../../kit/both-planes.ts';
-import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
+import type { Prices } from '../../kit/catalog.ts';
 import { listenOnLoopback } from '../../kit/free-port.ts';
-import {
-  type FakeProvider,
-  type ProviderHandler,
-  type SeenRequest,
-  sendJson,
-  startProvider,
-} from '../../kit/provider.ts';
+import { type FakeProvider, type ProviderHandler, type SeenRequest, sendJson } from '../../kit/provider.ts';
 import type { Service } from '../../kit/service.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
 
 export const chatModel = 'acme/small';
 export const embeddingModel = 'acme/embed';
@@ -80,34 +76,6 @@ const thoughts = ['Let me', ' think', ' – "hm".'];
 /** The provider's answer to the results of a tool that found this weather in each city. */
 export const toolsSaid = (sky: string): string =>
   `The tools said: ${cities.map((city) => `${sky} in ${city}`).join(' / ')}`;
-
-/** Starts the provider, and builds the files that add its models to the catalog. */
-export async function startWorld(): Promise<PlanesSetup & { readonly provider: FakeProvider }> {
-  const provider = await startProvider(answer);
-  const capabilities = { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } };
-  const chat = { input: 0.5, output: 1.5, cached_input: 0.05 };
-  const route = (upstream_model: string, pricing: Prices, more: object = {}) =>
-    routeEntry('acme', pricing, { upstream_model, ...more });
-  return {
-    provider,
-    ...filesOf(
-      [providerEntry('acme', provider.baseUrl, { name: 'Acme' })],
-      [
-        textModel(chatModel, [route('small-v1', chat, { capabilities })]),
-        {
-          id: embeddingModel,
-          model_type: 'embedding',
-          context_length: 8000,
-          routes: [route('embed-1', { input: 0.02 })],
-        },
-        { id: imageModel, model_type: 'image', routes: [route('paint-1', { image: 0.04 })] },
-        { id: voiceModel, model_type: 'tts', routes: [route('voice-1', { input_characters: 15 })] },
-      ],
-    ),
-    environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
-    stop: () => provider.stop(),
-  };
-}
 
 /** The text to which the provider begins a stream that it never ends. */
 export const breakOff = 'break off';
@@ -175,6 +143,28 @@ const answer: ProviderHandler = async (request, response) => {
   if (calls.length === 0) for (const piece of content.match(/\s*\S+/g) ?? []) send({ content: piece });
   send({}, finish_reason);
   response.end(`data: ${JSON.stringify({ ...identity, choices: [], usage })}\n\ndata: [DONE]\n\n`);
+};
+
+const route = (upstream: string, pricing: Prices) => ({ acme: { upstream, pricing } });
+
+/** A provider that answers by the content of a request, with a model of each kind. */
+export const sdkSpec: StageSpec = {
+  providers: { acme: { name: 'Acme', answers: answer } },
+  models: {
+    [chatModel]: {
+      routes: {
+        acme: {
+          upstream: 'small-v1',
+          pricing: { input: 0.5, output: 1.5, cached_input: 0.05 },
+          capabilities: { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } },
+        },
+      },
+    },
+    [embeddingModel]: { type: 'embedding', context_length: 8000, routes: route('embed-1', { input: 0.02 }) },
+    [imageModel]: { type: 'image', routes: route('paint-1', { image: 0.04 }) },
+    [voiceModel]: { type: 'tts', routes: route('voice-1', { input_characters: 15 }) },
+  },
+  features: ['images', 'speech'],
 };
 
 /** Sends the text in pieces. `break off` makes it break off. */
