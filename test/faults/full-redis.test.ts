@@ -7,7 +7,7 @@ import { bearer } from '../kit/client.ts';
 import { type Person, peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { get, post } from '../kit/send.ts';
-import { type Stage, setStage } from '../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../kit/stage/own-stage.ts';
 
 const mebibyte = 1024 * 1024;
 /** Preferences of some 50,000 characters. */
@@ -21,11 +21,11 @@ const large = {
   },
 };
 
-let stage: Stage | undefined;
+let stage: OwnStage | undefined;
 let redis: Redis;
 
 beforeAll(async () => {
-  stage = await setStage('a Redis that is full');
+  stage = await startOwnStage('a Redis that is full');
   if (stage !== undefined) redis = new Redis(stage.redis.url);
 });
 afterAll(async () => {
@@ -36,7 +36,7 @@ beforeEach((context) => {
   if (stage === undefined) context.skip('no Redis');
 });
 
-const running = (): Stage => stage ?? expect.fail('no stage');
+const running = (): OwnStage => stage ?? expect.fail('no stage');
 const people = peopleOf({
   get service() {
     return running().service;

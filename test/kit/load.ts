@@ -4,7 +4,8 @@ import { costOf, type UsageRow, usageOf, usageRows } from './books.ts';
 import { ask, bearer, type Flow } from './client.ts';
 import { type Act, type ScriptedProvider, scripted } from './scripted-provider.ts';
 import { type Service, type TestAccount, until } from './service.ts';
-import { pricing, type Stage, totalMs } from './stage.ts';
+import type { OwnStage } from './stage/own-stage.ts';
+import { pricing, totalMs } from './stage/scripted-model.ts';
 
 /** The completion tokens of the first request; each later request has its own count above it. */
 const firstCount = 100;
@@ -39,7 +40,7 @@ export interface Load {
  * count of tokens, one of `counts`. A load that runs long repeats the counts.
  */
 export function startLoad(
-  { service, account }: Pick<Stage, 'service' | 'account'>,
+  { service, account }: Pick<OwnStage, 'service' | 'account'>,
   {
     first = 0,
     flows = ['compatibility', 'ticket'] as readonly Flow[],
@@ -135,7 +136,7 @@ export async function expectFair(
     service,
     account,
     provider,
-  }: Pick<Stage, 'service' | 'account'> & {
+  }: Pick<OwnStage, 'service' | 'account'> & {
     readonly provider: Pick<ScriptedProvider, 'answered'>;
   },
   sent: readonly Sent[],

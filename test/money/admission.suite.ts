@@ -8,7 +8,8 @@ import { peopleOf } from '../kit/people.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { get, post, send } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
-import { type MoneyStage, pricings } from './world.ts';
+import type { Stage } from '../kit/stage/stage.ts';
+import { pricings } from './spec.ts';
 
 const asked = 200;
 const affordable = 20;
@@ -33,7 +34,7 @@ const body = (index: number) => ({
 const wrapping = ['18446744073709551615', '18446744073709551616', '9223372036854775808', '4294967297', '-1', '1e308'];
 
 /** Concurrent requests never overdraw a wallet or the limit of a key. */
-export function admissionSuite(stage: MoneyStage): void {
+export function admissionSuite(stage: Stage): void {
   describe('a count that would wrap around', () => {
     it.each([
       ['/chat/completions', 'm/one', 'n'],
@@ -67,8 +68,8 @@ export function admissionSuite(stage: MoneyStage): void {
 
     /** Sends all requests at once. The provider answers once all are decided. Resolves to each result. */
     async function all(send: (index: number) => Promise<Answer>): Promise<Answer[]> {
-      stage.world.alpha.close();
-      stage.world.alpha.seen.length = 0;
+      stage.scripted('alpha').close();
+      stage.scripted('alpha').seen.length = 0;
       let refused = 0;
       const calls = Array.from({ length: asked }, async (_, index) => {
         let called = await send(index);
@@ -77,8 +78,8 @@ export function admissionSuite(stage: MoneyStage): void {
         if (called.status !== 200) refused += 1;
         return called;
       });
-      await until(() => refused + stage.world.alpha.seen.length === asked, 'every request is decided');
-      stage.world.alpha.open();
+      await until(() => refused + stage.scripted('alpha').seen.length === asked, 'every request is decided');
+      stage.scripted('alpha').open();
       return Promise.all(calls);
     }
 
@@ -87,7 +88,7 @@ export function admissionSuite(stage: MoneyStage): void {
       const refused = called.filter(({ status }) => status === 402);
       expect([served.length, refused.length]).toEqual([affordable, asked - affordable]);
       expect(served.every(({ complete }) => complete)).toBe(true);
-      expect(stage.world.alpha.seen).toHaveLength(affordable);
+      expect(stage.scripted('alpha').seen).toHaveLength(affordable);
       for (const each of refused) {
         const error = each.error;
         expect(error?.type).toBe('insufficient_balance');
@@ -133,7 +134,7 @@ export function admissionSuite(stage: MoneyStage): void {
       await expectSettled(service, account, 5_000_000_000n);
 
       // Spent money does not come back: the limit covers the key's lifetime, not only current requests.
-      stage.world.alpha.open();
+      stage.scripted('alpha').open();
       let more = 0;
       for (; more < affordable + 2; more += 1) {
         if ((await ask(service, key, body(more), { flow })).status !== 200) break;
@@ -220,7 +221,7 @@ export function admissionSuite(stage: MoneyStage): void {
         const { service } = stage;
         const account = await service.createAccount({ usd: 0 });
         const free = { ...body(0), model: 'm/free' };
-        stage.world.alpha.open();
+        stage.scripted('alpha').open();
         for (const flow of flows) expect((await ask(service, account.inferenceKey, free, { flow })).status).toBe(200);
         expect((await ask(service, account.inferenceKey, body(0))).status).toBe(402);
         expect((await mint(service, account.inferenceKey, { model: 'm/one' })).status).toBe(402);

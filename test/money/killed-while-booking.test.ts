@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costOf } from '../kit/books.ts';
-import { thoroughly } from '../kit/both-planes.ts';
 import { oneModel } from '../kit/catalog.ts';
 import { ask } from '../kit/client.ts';
 import { type OwnPostgres, startOwnPostgres } from '../kit/postgres.ts';
 import { answerChat, type FakeProvider, startProvider } from '../kit/provider.ts';
 import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
+import { thoroughly } from '../kit/thoroughly.ts';
 
 const credited = 10_000_000_000n;
 const price = costOf({ prompt: 10, completion: 20 }, { input: 1, output: 2 });

@@ -5,7 +5,7 @@ import { ask, type Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import type { SendOptions } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
-import type { MoneyStage } from './world.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 
 const credited = 1_000_000_000_000n;
 export const absurd = Number.MAX_SAFE_INTEGER;
@@ -27,7 +27,7 @@ export const nextSalt = (): string => {
 };
 
 /** Sends requests for one suite from its own account, and reports what they cost. */
-export function meterOf(stage: MoneyStage) {
+export function meterOf(stage: Stage) {
   let account: TestAccount;
   let seen: { readonly balance: bigint; readonly rows: ReadonlySet<string> };
   const begin = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export function meterOf(stage: MoneyStage) {
     seen = { balance: credited, rows: new Set() };
   };
   beforeAll(begin);
-  beforeEach(() => stage.world.alpha.answer(stage.world.alpha.script));
+  beforeEach(() => stage.on('alpha', stage.scripted('alpha').script));
 
   interface Ask extends SendOptions {
     readonly stream?: boolean;

@@ -4,11 +4,12 @@ import { costOf, nano } from '../kit/books.ts';
 import { ask, type Flow } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import type { SendOptions } from '../kit/send.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 import { absurd, meterOf, nextSalt } from './meter.ts';
-import { embedPricing, type MoneyStage } from './world.ts';
+import { embedPricing } from './spec.ts';
 
 /** The price of embeddings. */
-export function meteringEmbeddingsSuite(stage: MoneyStage): void {
+export function meteringEmbeddingsSuite(stage: Stage): void {
   describe('the meter', () => {
     const meter = meterOf(stage);
     const { begin, charged, shownUsage } = meter;
@@ -62,7 +63,7 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
       };
       /** Answers every input with the same vector until the broker or the client closes the connection. */
       const answersWith = (json: string): void =>
-        stage.world.alpha.answer(async (request, response) => {
+        stage.scripted('alpha').answer(async (request, response) => {
           const { length } = request.body.input as string[];
           response.writeHead(200, { 'content-type': 'application/json' });
           response.write('{"object":"list","data":[');
@@ -77,7 +78,7 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         });
       beforeEach(async () => {
         await begin();
-        stage.world.alpha.seen.length = 0;
+        stage.scripted('alpha').seen.length = 0;
       });
 
       it('is the broker’s own estimate, because the provider has done the work that was asked for', async () => {
@@ -107,17 +108,17 @@ export function meteringEmbeddingsSuite(stage: MoneyStage): void {
         const asked = await asksFor(2048, { dimensions: 4096 });
         expectTooMuch(asked);
         expect(asked.text).toContain('Send at most 1489 inputs');
-        expect(stage.world.alpha.seen).toEqual([]);
+        expect(stage.scripted('alpha').seen).toEqual([]);
 
         answersWith(vector(4096));
         expect((await asksFor(1)).status).toBe(200);
         await charged();
         expectTooMuch(await asksFor(2048));
-        expect(stage.world.alpha.seen).toHaveLength(1);
+        expect(stage.scripted('alpha').seen).toHaveLength(1);
         expect((await charged()).nusd).toBe(0n);
         // Encoded as base64, vectors of this size fit.
         expect((await asksFor(2048, { encoding_format: 'base64', dimensions: 4096 })).status).toBe(400);
-        expect(stage.world.alpha.seen).toHaveLength(2);
+        expect(stage.scripted('alpha').seen).toHaveLength(2);
       });
 
       it('is nothing, and the provider’s fault, where the request cannot have asked for as much', async () => {

@@ -3,11 +3,12 @@ import { costOf, expectSettled, nano, type UsageRow, usageOf, usageRows } from '
 import { ask } from '../kit/client.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 import { meterOf, reasoning, ways, words } from './meter.ts';
-import { dearPricing, hidingPricing, type MoneyStage, pricings, quickPricing, twoPricings } from './world.ts';
+import { dearPricing, hidingPricing, pricings, quickPricing, twoPricings } from './spec.ts';
 
 /** The price of a request that fails or whose client leaves. */
-export function meteringEndsSuite(stage: MoneyStage): void {
+export function meteringEndsSuite(stage: Stage): void {
   describe('the meter', () => {
     const { asks, charged, shownUsage } = meterOf(stage);
 
@@ -68,13 +69,13 @@ export function meteringEndsSuite(stage: MoneyStage): void {
 
       it('in the middle of a long answer: what was produced until then, and the provider is hung up on', async () => {
         const many = Array.from({ length: 2000 }, (_, index) => ` word${index}`).join('');
-        stage.world.alpha.seen.length = 0;
+        stage.scripted('alpha').seen.length = 0;
         await asks(
           'm/one',
           { kind: 'answer', usage: usageOf(10, 2000), text: many, pieceMs: 5 },
           { stream: true, leaveWhen: (text) => text.includes('word3') },
         );
-        await stage.world.alpha.seen[0]?.closed;
+        await stage.scripted('alpha').seen[0]?.closed;
         const { nusd, rows } = await charged();
         expect(rows).toMatchObject([{ status: 'cancelled', estimated: true }]);
         expect(nusd).toBeGreaterThan(0n);
@@ -85,11 +86,11 @@ export function meteringEndsSuite(stage: MoneyStage): void {
       it.each([false, true])(
         'before there is output: nothing, and the provider is hung up on (stream %s)',
         async (stream) => {
-          stage.world.alpha.seen.length = 0;
-          const leaveOn = until(() => stage.world.alpha.seen.length > 0, 'the provider is asked');
+          stage.scripted('alpha').seen.length = 0;
+          const leaveOn = until(() => stage.scripted('alpha').seen.length > 0, 'the provider is asked');
           await asks('m/one', { kind: 'silence' }, { stream, leaveOn });
           const left = performance.now();
-          await stage.world.alpha.seen[0]?.closed;
+          await stage.scripted('alpha').seen[0]?.closed;
           // The broker hangs up within a few ms. Otherwise the total time limit of 20 s would end the request.
           expect(performance.now() - left).toBeLessThan(10_000);
           expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, status: 'cancelled' }] });
@@ -98,8 +99,8 @@ export function meteringEndsSuite(stage: MoneyStage): void {
 
       it('while one attempt has failed and the next is silent: nothing', async () => {
         const acts = { alpha: { kind: 'status', status: 503 }, beta: { kind: 'silence' } } as const;
-        stage.world.beta.seen.length = 0;
-        const leaveOn = until(() => stage.world.beta.seen.length > 0, 'the second provider is asked');
+        stage.scripted('beta').seen.length = 0;
+        const leaveOn = until(() => stage.scripted('beta').seen.length > 0, 'the second provider is asked');
         await asks('m/two', acts, { leaveOn, body: { provider: { order: ['alpha', 'beta'] } } });
         expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, attempts: 2 }] });
       });
@@ -169,8 +170,8 @@ export function meteringEndsSuite(stage: MoneyStage): void {
           messages: [{ role: 'user', content: scripted({ '*': { kind: 'silence' } }) }],
         };
         const count = 12;
-        stage.world.alpha.seen.length = 0;
-        const leaveOn = until(() => stage.world.alpha.seen.length >= count, 'the provider is asked by all');
+        stage.scripted('alpha').seen.length = 0;
+        const leaveOn = until(() => stage.scripted('alpha').seen.length >= count, 'the provider is asked by all');
         const leave = (): Promise<unknown> => ask(stage.service, payer.inferenceKey, body, { leaveOn });
         await Promise.all(Array.from({ length: count }, leave));
         const rowsNow = (): Promise<UsageRow[]> => usageRows(stage.service, payer);
@@ -221,7 +222,7 @@ export function meteringEndsSuite(stage: MoneyStage): void {
 
       it('one that breaks while the client holds it back is paid: else whoever stops reading reads for free', async () => {
         const { promise: holdBackUntil, resolve: letGo } = Promise.withResolvers<void>();
-        stage.world.alpha.answer((_request, response) => {
+        stage.scripted('alpha').answer((_request, response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           const delta = { content: 'x'.repeat(16_000) };
           const piece = `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
@@ -290,7 +291,7 @@ export function meteringEndsSuite(stage: MoneyStage): void {
         ['reset', { kind: 'break' }],
         ['too late, and answering all the same', { kind: 'answer', usage: usageOf(999, 999), gated: true }],
       ] as const)('the first was %s', async (_name, alpha) => {
-        const { alpha: first, beta: second } = stage.world;
+        const [first, second] = [stage.scripted('alpha'), stage.scripted('beta')];
         for (const way of ways) {
           first.close();
           const before = second.seen.length;

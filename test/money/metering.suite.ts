@@ -3,8 +3,9 @@ import { costOf, expectSettled, nano, operatorAccount, type TokenCounts, usageOf
 import { ask } from '../kit/client.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import type { TestAccount } from '../kit/service.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 import { absurd, meterOf, reasoning, ways, words } from './meter.ts';
-import { type MoneyStage, pricings } from './world.ts';
+import { pricings } from './spec.ts';
 
 interface Case {
   readonly name: string;
@@ -115,7 +116,7 @@ const usageFields = new Set([
 ]);
 
 /** The price of a request, for each way in which it can end. */
-export function meteringSuite(stage: MoneyStage): void {
+export function meteringSuite(stage: Stage): void {
   describe('the meter', () => {
     const { asks, charged, shownUsage } = meterOf(stage);
 
@@ -238,8 +239,8 @@ export function meteringSuite(stage: MoneyStage): void {
     it('settles each request once when its end, the client leaving and the connection breaking race', async () => {
       const calls = 240;
       const leaves: ((value: unknown) => void)[] = [];
-      stage.world.alpha.seen.length = 0;
-      stage.world.alpha.answer(async (request, response) => {
+      stage.scripted('alpha').seen.length = 0;
+      stage.scripted('alpha').answer(async (request, response) => {
         const index = Number((request.body.messages as { content: string }[])[0]?.content);
         // Spreads the leaving around the moment of the end, in steps of a tenth of a millisecond.
         setTimeout(() => leaves[index]?.(undefined), 8 + (index % 80) / 10);
@@ -275,7 +276,7 @@ export function meteringSuite(stage: MoneyStage): void {
         }
       };
       await Promise.all(Array.from({ length: 12 }, worker));
-      expect(stage.world.alpha.seen).toHaveLength(calls);
+      expect(stage.scripted('alpha').seen).toHaveLength(calls);
       const { rows } = await charged(calls);
       expect(rows).toHaveLength(calls);
       const full = costOf({ prompt: 5, completion: 5 }, pricings['m/one']);

@@ -7,7 +7,8 @@ import { Random } from '../kit/random.ts';
 import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
 import { post } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
-import { embedPricing, type MoneyStage, pricings, twoPricings } from './world.ts';
+import type { Stage } from '../kit/stage/stage.ts';
+import { embedPricing, pricings, twoPricings } from './spec.ts';
 
 const requests = 2000;
 const atOnce = 40;
@@ -21,7 +22,7 @@ interface Sent {
 }
 
 /** After a mix of every kind of request, nothing is held and all records of the money agree. */
-export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
+export function mixSuite(stage: Stage, which: 'one' | 'two'): void {
   describe('a mix of everything', () => {
     let account: TestAccount;
     let pauper: TestAccount;
@@ -198,7 +199,7 @@ export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
 
     const memoryOf = async (pid: number): Promise<number> =>
       Number(/VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
-    const socketsOpen = (): number => stage.world.alpha.openSockets + stage.world.beta.openSockets;
+    const socketsOpen = (): number => stage.scripted('alpha').openSockets + stage.scripted('beta').openSockets;
 
     it('a thousand clients that leave: no memory, no socket, no money stays behind', async () => {
       const { service } = stage;

@@ -1,15 +1,14 @@
-import { describeInWorld, isThorough } from '../kit/both-planes.ts';
+import { describeStage } from '../kit/stage/describe-stage.ts';
+import { isThorough } from '../kit/thoroughly.ts';
 import { admissionSuite } from './admission.suite.ts';
 import { meteringSuite } from './metering.suite.ts';
 import { meteringEmbeddingsSuite } from './metering-embeddings.suite.ts';
 import { meteringEndsSuite } from './metering-ends.suite.ts';
 import { mixSuite } from './mix.suite.ts';
 import { ledgerSuite, settlementsSuite } from './settlements.suite.ts';
-import { type MoneyWorld, startMoneyWorld } from './world.ts';
+import { moneySpec } from './spec.ts';
 
-const world = { start: startMoneyWorld, setupOf: ({ setup }: MoneyWorld) => setup };
-
-await describeInWorld('money', world, (stage, which) => {
+await describeStage('money', moneySpec, (stage, which) => {
   admissionSuite(stage);
   meteringEndsSuite(stage);
   meteringEmbeddingsSuite(stage);
@@ -22,4 +21,4 @@ await describeInWorld('money', world, (stage, which) => {
 });
 
 // Each of these keeps and books holds in its own way.
-if (isThorough) await describeInWorld('money', world, mixSuite, { planes: ['one', 'cluster'] });
+if (isThorough) await describeStage('money', moneySpec, mixSuite, { planes: ['one', 'cluster'] });

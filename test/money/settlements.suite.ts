@@ -17,8 +17,10 @@ import { ask } from '../kit/client.ts';
 import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type Service, type TestAccount, until } from '../kit/service.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 import { absurd } from './meter.ts';
-import { type MoneyStage, pricings, refOfStranger, settlementMacKey, settlementOf } from './world.ts';
+import { refOfStranger, settlementMacKey, settlementOf } from './settlement.ts';
+import { pricings } from './spec.ts';
 
 const credited = 10_000_000_000n;
 const tokens = { prompt: 10, completion: 20 };
@@ -34,7 +36,7 @@ const asks = (service: Service, key: string, act: Act = answer, more: object = {
   });
 
 /** The ledger itself. */
-export function ledgerSuite(stage: MoneyStage): void {
+export function ledgerSuite(stage: Stage): void {
   describe('the ledger', () => {
     it('is added to, and never changed', async () => {
       const { service } = stage;
@@ -81,7 +83,7 @@ export function ledgerSuite(stage: MoneyStage): void {
 }
 
 /** Settlements that reach the settler through Redis late, twice, forged, or without a known account. */
-export function settlementsSuite(stage: MoneyStage): void {
+export function settlementsSuite(stage: Stage): void {
   describe('settlements', () => {
     let redis: Redis;
     beforeAll(() => {
@@ -311,13 +313,13 @@ export function settlementsSuite(stage: MoneyStage): void {
 
       it('is charged by its settlement all the same', async () => {
         const { service } = stage;
-        stage.world.alpha.close();
+        stage.scripted('alpha').close();
         const account = await service.createAccount();
         const asking = asks(service, account.inferenceKey, { ...answer, gated: true }, { stream: true });
         await until(async () => (await openHolds(redis)).length === 1, 'it is held');
         await reapAll();
         expect(await service.settled(account)).toBe(credited);
-        stage.world.alpha.open();
+        stage.scripted('alpha').open();
         expect((await asking).complete).toBe(true);
         await until(async () => (await usageRows(service, account)).length === 1, 'it is booked');
         expect(await expectSettled(service, account, credited)).toBe(credited - cost);
@@ -325,7 +327,7 @@ export function settlementsSuite(stage: MoneyStage): void {
 
       it('takes what is left if its money is gone: the operator pays the rest, and no wallet falls below zero', async () => {
         const { service } = stage;
-        stage.world.alpha.close();
+        stage.scripted('alpha').close();
         const before = await operatorAccount(service, 'shortfall');
         // Enough money for one request, not for two.
         const account = await service.createAccount({ usd: 0.0003 });
@@ -337,7 +339,7 @@ export function settlementsSuite(stage: MoneyStage): void {
         await reapAll();
         const second = again(() => asks(service, account.inferenceKey, dear));
         await until(async () => (await openHolds(redis)).length === 1, 'it is held');
-        stage.world.alpha.open();
+        stage.scripted('alpha').open();
         expect([(await first).complete, (await second).complete]).toEqual([true, true]);
         await until(async () => (await usageRows(service, account)).length === 2, 'both are booked');
         expect(await service.settled(account)).toBe(0n);
@@ -349,7 +351,7 @@ export function settlementsSuite(stage: MoneyStage): void {
 
     it('a charge that is written while control is away is booked when it is back', async () => {
       const { service } = stage;
-      stage.world.alpha.open();
+      stage.scripted('alpha').open();
       const account = await service.createAccount();
       await service.control.kill9();
       const called = await Promise.all(Array.from({ length: 30 }, () => asks(service, account.inferenceKey)));

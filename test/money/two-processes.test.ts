@@ -6,13 +6,15 @@ import { monitorRedis } from '../kit/redis-wire.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { post } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
-import { catalogWith, pricing } from '../kit/stage.ts';
-import { describeTwoProcesses, type TwoProcesses } from './two-processes.ts';
+import { catalogOf } from '../kit/stage/models.ts';
+import { pricing, scriptedModel } from '../kit/stage/scripted-model.ts';
+import type { Stage } from '../kit/stage/stage.ts';
+import { describeTwoProcesses } from './two-processes.ts';
 
 const requests = 300;
 const monitorLagMs = 300;
 
-function roundTripsSuite(stage: TwoProcesses): void {
+function roundTripsSuite(stage: Stage): void {
   /** Counts the Redis commands during a run, by connection and by command. A script is named by its digest. */
   async function commandsOf(run: () => Promise<void>): Promise<Map<string, Map<string, number>>> {
     const counts = new Map<string, Map<string, number>>();
@@ -77,7 +79,7 @@ function roundTripsSuite(stage: TwoProcesses): void {
   );
 }
 
-function pricesSuite(stage: TwoProcesses): void {
+function pricesSuite(stage: Stage): void {
   const asks = (flow: Flow, act: Act) =>
     ask(
       stage.service,
@@ -95,7 +97,8 @@ function pricesSuite(stage: TwoProcesses): void {
   it.each(['compatibility', 'ticket'] as const)(
     'a catalog that changes never reprices a request that has begun (%s)',
     async (flow) => {
-      const { service, provider, account } = stage;
+      const { service, account } = stage;
+      const provider = stage.scripted('alpha');
       const used = { prompt: 10, completion: 100 };
       const dearer = { input: pricing.input * 10, output: pricing.output * 10 };
       const now = () => asks(flow, { kind: 'answer', usage: usageOf(10, 100) });
@@ -105,7 +108,7 @@ function pricesSuite(stage: TwoProcesses): void {
       provider.close();
       const begun = asks(flow, { kind: 'answer', usage: usageOf(10, 100), gated: true });
       await until(() => provider.seen.length > asked, 'the provider has it');
-      await service.replaceCatalog(catalogWith(dearer));
+      await service.replaceCatalog(catalogOf(scriptedModel({ prices: dearer })));
       try {
         await until(async () => costIn(await now()) === costOf(used, dearer), 'new requests have the new price');
         provider.open();
@@ -114,13 +117,13 @@ function pricesSuite(stage: TwoProcesses): void {
         expect((await costs()).filter((cost) => cost === costOf(used, dearer)).length).toBeGreaterThan(0);
       } finally {
         provider.open();
-        await service.replaceCatalog(catalogWith(pricing));
+        await service.replaceCatalog(catalogOf(scriptedModel()));
       }
     },
   );
 }
 
-function twoBrokersSuite(stage: TwoProcesses): void {
+function twoBrokersSuite(stage: Stage): void {
   const requests = 500;
   const keyCount = 8;
   /**

@@ -3,22 +3,13 @@ import { createRedisState } from '@sotto/state';
 import { withRedis } from '@sotto/test-servers';
 import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { bearer } from '../kit/client.ts';
 import { expectError } from '../kit/expect-error.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
-import {
-  answerChat,
-  answerError,
-  answerNothing,
-  type FakeProvider,
-  type ProviderHandler,
-  sendJson,
-  startProvider,
-} from '../kit/provider.ts';
+import { answerChat, answerError, answerNothing, type ProviderHandler, sendJson } from '../kit/provider.ts';
 import { get } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
+import { describeStage } from '../kit/stage/describe-stage.ts';
 
 const secrets = sharedSecrets();
 /** One model for each row, so that no row sees the measurements of another. */
@@ -26,9 +17,6 @@ const rows = 25;
 const oldModel = 'm/old';
 const hourMs = 3_600_000;
 
-let alpha: FakeProvider;
-let beta: FakeProvider;
-let registry: string;
 /** Alpha's answers, by its own name of the model. */
 const handlers = new Map<unknown, ProviderHandler>();
 /** The tests move the brokers' clock. Control has the real one. */
@@ -47,40 +35,36 @@ async function shareOld(url: string): Promise<void> {
   await state.close();
 }
 
-await describeInBothPlanes(
+await describeStage(
   'measurements of two brokers on one Redis',
   async ({ redisUrl }) => {
-    [alpha, beta] = [await startProvider(), await startProvider()];
-    alpha.answer((request, response) => (handlers.get(request.body.model) ?? answerChat())(request, response));
     await shareOld(redisUrl);
-    const route = (id: string, price: number, upstream_model = 'own') =>
-      routeEntry(id, { input: price, output: price }, { upstream_model });
-    const files = filesOf(
-      [providerEntry('alpha', alpha.baseUrl), providerEntry('beta', beta.baseUrl)],
-      [
-        ...Array.from({ length: rows }, (_, row) => textModel(`m/row-${row}`, [route('alpha', 1, `m/row-${row}`)])),
-        textModel(oldModel, [route('alpha', 1)]),
-        { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [routeEntry('alpha', { input: 1 })] },
-        textModel('m/both', [route('alpha', 1), route('beta', 2)]),
-      ],
-    );
-    ({ registry } = files);
+    const row = (_: unknown, at: number) =>
+      [`m/row-${at}`, { routes: { alpha: { upstream: `m/row-${at}`, pricing: [1, 1] } } }] as const;
     return {
-      ...files,
-      environment: secrets,
-      stop: async () => {
-        await Promise.all([alpha.stop(), beta.stop()]);
+      providers: {
+        alpha: {
+          answers: (request, response) => (handlers.get(request.body.model) ?? answerChat())(request, response),
+        },
+        beta: {},
       },
+      models: {
+        ...Object.fromEntries(Array.from({ length: rows }, row)),
+        [oldModel]: { routes: { alpha: [1, 1] } },
+        'm/embed': { type: 'embedding', context_length: 8000, routes: { alpha: { pricing: { input: 1 } } } },
+        'm/both': { routes: { alpha: [1, 1], beta: [2, 2] } },
+      },
+      environment: secrets,
     };
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     const brokers: OwnBroker[] = [];
     beforeAll(async () => {
-      account = await planes.service.createAccount({ usd: 1000 });
-      const redisUrl = planes.service.redisUrl ?? '';
+      account = await stage.service.createAccount({ usd: 1000 });
+      const redisUrl = stage.service.redisUrl ?? '';
       for (const _ of ['first', 'second']) {
-        brokers.push(await startOwnBroker({ redisUrl, registry, secrets, now: clock.now }));
+        brokers.push(await startOwnBroker({ redisUrl, registry: stage.files.registry, secrets, now: clock.now }));
       }
     });
     afterAll(async () => {
@@ -113,7 +97,7 @@ await describeInBothPlanes(
     };
 
     async function routesOf(model: string): Promise<UptimeAnswer['routes']> {
-      return uptimeAnswerSchema.parse((await get(`${planes.service.controlUrl}/models/uptime?model=${model}`)).json)
+      return uptimeAnswerSchema.parse((await get(`${stage.service.controlUrl}/models/uptime?model=${model}`)).json)
         .routes;
     }
 
@@ -219,7 +203,7 @@ await describeInBothPlanes(
 
       it('a killed broker does not take its shared measurements with it', async () => {
         const model = nextModel();
-        const { process: victim, baseUrl } = await planes.service.addBroker();
+        const { process: victim, baseUrl } = await stage.service.addBroker();
         await times(20, () => ask(model, {}, { baseUrl }));
         await measured(model, 20);
         await times(3, () => ask(model, {}, { baseUrl }));
@@ -234,7 +218,7 @@ await describeInBothPlanes(
       });
 
       it('uptime is public and cacheable; a model is required and must be known', async () => {
-        const url = `${planes.service.controlUrl}/models/uptime`;
+        const url = `${stage.service.controlUrl}/models/uptime`;
         const answer = await get(`${url}?model=m/both`);
         expect(answer.headers.get('cache-control')).toMatch(/public, max-age=\d+/);
         expectError(await get(url), 400, 'missing_model');
@@ -251,7 +235,7 @@ await describeInBothPlanes(
           await sleep(500);
           return flowing(request, response);
         });
-        beta.answer(flowing);
+        stage.provider('beta').answer(flowing);
         const pinned = (provider: string) => ask('m/both', { provider, stream: true });
         // One after the other, because on a busy machine concurrent requests slow each other down.
         await times(25, () => pinned('beta'));
@@ -276,7 +260,7 @@ await describeInBothPlanes(
       it('are kept for a bounded time, by route and broker, without account or content', async () => {
         const record = /^\d+;\d+(;(\d+:\d+(,\d+:\d+)*)?){4}$/;
         const field = /^(broker-\d+|[\w-]{8})\|m\/(row-\d+|embed|both|old)@(alpha|beta)$/;
-        await withRedis(planes.service.redisUrl ?? '', async (connection) => {
+        await withRedis(stage.service.redisUrl ?? '', async (connection) => {
           const keys = await connection.keys('sotto:{measurements}*');
           expect(keys.length).toBeGreaterThanOrEqual(10);
           for (const key of keys) {

@@ -1,49 +1,40 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { bearer } from '../kit/client.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
-import { answerChat, answerError, type FakeProvider, type ProviderHandler, startProvider } from '../kit/provider.ts';
+import { answerChat, answerError, type ProviderHandler } from '../kit/provider.ts';
 import { post } from '../kit/send.ts';
 import { type TestAccount, until } from '../kit/service.ts';
+import { describeStage } from '../kit/stage/describe-stage.ts';
 
 const model = 'm/one';
 const secrets = sharedSecrets();
 
 /** The clock moves only when a test moves it, so the duration of a test does not matter. */
 const clock = { nowMs: Date.now(), now: () => clock.nowMs };
-let alpha: FakeProvider;
-let beta: FakeProvider;
-let registry: string;
 
-await describeInBothPlanes(
+await describeStage(
   'penalties, on two brokers with a clock that tests move',
-  async () => {
-    [alpha, beta] = [await startProvider(), await startProvider()];
-    const providers = [providerEntry('alpha', alpha.baseUrl), providerEntry('beta', beta.baseUrl)];
-    const [first, second] = [routeEntry('alpha', { input: 1, output: 1 }), routeEntry('beta', { input: 2, output: 2 })];
-    const models = [
-      textModel(model, [first, second]),
-      textModel('m/two', [first, second]),
-      textModel('m/alone', [first]),
-    ];
-    const files = filesOf(providers, models);
-    ({ registry } = files);
-    return {
-      ...files,
-      environment: secrets,
-      stop: async () => {
-        await Promise.all([alpha.stop(), beta.stop()]);
-      },
-    };
+  {
+    providers: { alpha: {}, beta: {} },
+    models: {
+      [model]: { routes: { alpha: [1, 1], beta: [2, 2] } },
+      'm/two': { routes: { alpha: [1, 1], beta: [2, 2] } },
+      'm/alone': { routes: { alpha: [1, 1] } },
+    },
+    environment: secrets,
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     const brokers: OwnBroker[] = [];
     const startBroker = (): Promise<OwnBroker> =>
-      startOwnBroker({ redisUrl: planes.service.redisUrl ?? '', registry, secrets, now: clock.now });
+      startOwnBroker({
+        redisUrl: stage.service.redisUrl ?? '',
+        registry: stage.files.registry,
+        secrets,
+        now: clock.now,
+      });
     beforeAll(async () => {
-      account = await planes.service.createAccount({ preferences: { provider_sort: 'price' } });
+      account = await stage.service.createAccount({ preferences: { provider_sort: 'price' } });
       brokers.push(await startBroker(), await startBroker());
     });
     afterAll(async () => {
@@ -64,9 +55,9 @@ await describeInBothPlanes(
 
     /** Lets alpha fail at the first broker. Then alpha recovers, and the second broker has learned of the failure. */
     async function failAlpha(how: ProviderHandler = answerError(500), asked = model): Promise<void> {
-      alpha.answer(how);
+      stage.provider('alpha').answer(how);
       expect(await firstOf(0, asked)).toBe('not beta');
-      alpha.answer(answerChat());
+      stage.provider('alpha').answer(answerChat());
       await until(async () => (await firstOf(1, asked)) === 'beta', 'the other broker has heard of it');
     }
 

@@ -7,61 +7,39 @@ import {
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../kit/answer.ts';
-import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
 import { ask, bearer } from '../kit/client.ts';
 import { expectError } from '../kit/expect-error.ts';
 import { type Person, peopleOf } from '../kit/people.ts';
-import { startProvider } from '../kit/provider.ts';
 import { get, post, send } from '../kit/send.ts';
 import { until } from '../kit/service.ts';
+import { describeStage } from '../kit/stage/describe-stage.ts';
+import type { StageSpec } from '../kit/stage/spec.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 
 const model = 'm/one';
-/** Three providers of one model: one in an enclave, one private, one anonymous and cheap. */
-async function setup() {
-  const providers = await Promise.all(['vault', 'quiet', 'loud'].map(() => startProvider()));
-  const classes = { vault: 'tee', quiet: 'private', loud: 'anonymous' } as const;
-  const prices = { vault: 3, quiet: 2, loud: 1 } as const;
-  const names = ['vault', 'quiet', 'loud'] as const;
-  const url = (at: number): string => providers[at]?.baseUrl ?? '';
-  const routes = names.map((provider) =>
-    routeEntry(
-      provider,
-      { input: prices[provider], output: prices[provider] },
-      {
-        privacy_class: classes[provider],
-        capabilities: { tools: provider !== 'loud' },
-        ...(provider === 'vault' ? { context_length: 4000 } : {}),
-      },
-    ),
-  );
-  const entries = names.map((id, at) =>
-    providerEntry(id, url(at), {
-      privacy_class: classes[id],
-      ...(id === 'vault' ? { attestation: { family: 'near' } } : {}),
-    }),
-  );
-  const long = { context_length: 20_000 };
-  return {
-    // The model's vault only claims to be an enclave.
-    enclaves: 'assumed',
-    ...filesOf(entries, [
-      textModel(model, routes, long),
-      textModel('m/loud', routes.slice(2), long),
-      { id: 'm/image', model_type: 'image', routes: [routeEntry('quiet', { image: 0.04 })] },
-      { id: 'm/tts', model_type: 'tts', routes: [routeEntry('quiet', { input_characters: 15 })] },
-    ]),
-    async stop() {
-      await Promise.all(providers.map((provider) => provider.stop()));
-    },
-  };
-}
+const route = (price: number, more: object = {}) => ({ pricing: [price, price], ...more }) as const;
+const loud = route(1, { capabilities: { tools: false } });
+const tools = { capabilities: { tools: true } };
 
-function suite(planes: Planes): void {
-  const people = peopleOf(planes);
+/** Three providers of one model: one in an enclave, one private, one anonymous and cheap. */
+const spec: StageSpec = {
+  providers: { vault: { privacy: 'tee' }, quiet: {}, loud: { privacy: 'anonymous' } },
+  models: {
+    [model]: { routes: { vault: route(3, { ...tools, context_length: 4000 }), quiet: route(2, tools), loud } },
+    'm/loud': { routes: { loud } },
+    'm/image': { type: 'image', routes: { quiet: { pricing: { image: 0.04 } } } },
+    'm/tts': { type: 'tts', routes: { quiet: { pricing: { input_characters: 15 } } } },
+  },
+  limits: { context_length: 20_000, max_output_tokens: 1000 },
+  // The model's vault only claims to be an enclave.
+  enclaves: 'assumed',
+};
+
+function suite(stage: Stage): void {
+  const people = peopleOf(stage);
   let ann: Person;
   let ben: Person;
-  const url = (path: string): string => `${planes.service.controlUrl}/routing/${path}`;
+  const url = (path: string): string => `${stage.service.controlUrl}/routing/${path}`;
   const read = (person: Person): Promise<Answer> => get(url('preferences'), person.session);
   const put = (person: Person, body: object, query = ''): Promise<Answer> =>
     send('PUT', url(`preferences${query}`), { headers: person.session, body });
@@ -71,7 +49,7 @@ function suite(planes: Planes): void {
     return routingPreviewAnswerSchema.parse(answer.json);
   };
   const makeKey = async (person: Person, kind = 'inference'): Promise<string> => {
-    const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind }, person.session);
+    const made = await post(`${stage.service.controlUrl}/keys`, { name: 'k', kind }, person.session);
     return (made.json as { key: string }).key;
   };
   const providersOf = ({ plan }: RoutingPreviewAnswer): string[] => plan.map(({ provider }) => provider);
@@ -137,7 +115,7 @@ function suite(planes: Planes): void {
     });
 
     it("belong to the session's own workspaces only", async () => {
-      const { rows } = await planes.service.pool.query<{ id: string }>(
+      const { rows } = await stage.service.pool.query<{ id: string }>(
         'select id from workspaces where account_id = $1',
         [ben.accountId],
       );
@@ -154,18 +132,18 @@ function suite(planes: Planes): void {
     it('a change has reached every broker when it is answered, and voids the tickets minted before', async () => {
       const key = await makeKey(ben);
       await people.fund(ben);
-      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
-      const { ticket } = await planes.service.mintTicket(key, { model });
+      await until(async () => (await ask(stage.service, key, { model })).status === 200, 'the key has money');
+      const { ticket } = await stage.service.mintTicket(key, { model });
       expect((await put(ben, { provider_ignore: ['vault', 'quiet', 'loud'] })).status).toBe(200);
-      expectError(await ask(planes.service, key, { model }), 400, 'no_provider_route');
+      expectError(await ask(stage.service, key, { model }), 400, 'no_provider_route');
       const late = await post(
-        `${planes.service.baseUrl}/chat/completions`,
+        `${stage.service.baseUrl}/chat/completions`,
         { model, messages: [{ role: 'user', content: 'late' }] },
         { 'x-router-ticket': ticket },
       );
       expectError(late, 401, 'invalid_ticket');
       expect((await put(ben, {})).status).toBe(200);
-      expect((await ask(planes.service, key, { model })).status).toBe(200);
+      expect((await ask(stage.service, key, { model })).status).toBe(200);
     });
 
     it('a change that only permits more leaves tickets valid, under the preferences of their time', async () => {
@@ -173,12 +151,12 @@ function suite(planes: Planes): void {
       expect((await put(ann, strict)).status).toBe(200);
       await people.fund(ann);
       const key = await makeKey(ann);
-      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
+      await until(async () => (await ask(stage.service, key, { model })).status === 200, 'the key has money');
       const bound = { model, provider: { sort: 'price' } };
-      const mint = async (request: object): Promise<string> => (await planes.service.mintTicket(key, request)).ticket;
+      const mint = async (request: object): Promise<string> => (await stage.service.mintTicket(key, request)).ticket;
       const present = (ticket: string, request: object): Promise<Answer> =>
         post(
-          `${planes.service.baseUrl}/chat/completions`,
+          `${stage.service.baseUrl}/chat/completions`,
           { messages: [{ role: 'user', content: 'late' }], ...request },
           { 'x-router-ticket': ticket },
         );
@@ -282,7 +260,7 @@ function suite(planes: Planes): void {
     it('matches the real request', async () => {
       const key = await makeKey(ann);
       await people.fund(ann);
-      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
+      await until(async () => (await ask(stage.service, key, { model })).status === 200, 'the key has money');
       for (const provider of [
         'loud',
         { sort: 'price' },
@@ -291,7 +269,7 @@ function suite(planes: Planes): void {
         { minimum_privacy: 'private' },
       ]) {
         const [first] = providersOf(await preview({ provider }));
-        const answer = await ask(planes.service, key, { model, provider });
+        const answer = await ask(stage.service, key, { model, provider });
         expect([answer.status, answer.headers.get('x-router-provider')]).toEqual([200, first]);
       }
     });
@@ -341,4 +319,4 @@ function suite(planes: Planes): void {
   });
 }
 
-await describeInBothPlanes('routing', setup, suite);
+await describeStage('routing', spec, suite);

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { noteSkip, redisSkipReason, startOwnRedis, until } from '@sotto/test-servers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, providerEntry, routeEntry, textModel } from '../kit/catalog.ts';
+import { until } from '@sotto/test-servers';
+import { expect, it } from 'vitest';
 import { bearer } from '../kit/client.ts';
-import { type OwnPostgres, startOwnPostgres } from '../kit/postgres.ts';
-import { type FakeProvider, startProvider } from '../kit/provider.ts';
-import { type Service, startService, type TestAccount } from '../kit/service.ts';
+import { answerNothing } from '../kit/provider.ts';
+import { describeStage } from '../kit/stage/describe-stage.ts';
+import type { StageSpec } from '../kit/stage/spec.ts';
+import type { Stage } from '../kit/stage/stage.ts';
 
 const comment = ': keep-alive\n\n';
 const chunk = (delta: object, finish: string | null = null): string =>
@@ -13,26 +13,6 @@ const chunk = (delta: object, finish: string | null = null): string =>
 const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })}\n\n`;
 
 const ending = `${chunk({}, 'stop')}${usage}data: [DONE]\n\n`;
-
-const redis = await startOwnRedis();
-if (redis === undefined) noteSkip('streams that are silent', redisSkipReason);
-
-/** A provider whose answers a test writes by hand. */
-interface Held extends FakeProvider {
-  /** The answer to the latest request. */
-  readonly response: () => Promise<ServerResponse>;
-}
-
-async function heldProvider(): Promise<Held> {
-  const responses: ServerResponse[] = [];
-  const provider = await startProvider((_, response) => void responses.push(response));
-  return Object.assign(provider, {
-    async response() {
-      await until(() => responses.length > 0, 'the provider was asked');
-      return responses.pop() as ServerResponse;
-    },
-  });
-}
 
 /** Reads a streamed answer as it arrives. */
 function reading(response: Response) {
@@ -44,61 +24,47 @@ function reading(response: Response) {
   return { ended, text: () => text, has: (part: string) => until(() => text.includes(part), `the answer has ${part}`) };
 }
 
-describe.skipIf(redis === undefined)('a stream that is silent', () => {
-  let postgres: OwnPostgres;
-  let first: Held;
-  let second: Held;
+/** Two providers whose answers a test writes by hand, of which the first is asked first. */
+const specWith = (environment: Readonly<Record<string, string>>): StageSpec => ({
+  providers: { first: { answers: answerNothing }, second: {} },
+  models: { 'm/one': { routes: { first: [1, 2], second: [1, 2] } } },
+  environment,
+});
 
-  beforeAll(async () => {
-    [postgres, first, second] = await Promise.all([
-      startOwnPostgres({ durability: 'fast' }),
-      heldProvider(),
-      heldProvider(),
-    ]);
-  });
-  afterAll(async () => {
-    await Promise.all([first?.stop(), second?.stop(), redis?.stop()]);
-    await postgres?.stop();
-  });
+async function begin({ service, on }: Stage) {
+  const responses: ServerResponse[] = [];
+  on('first', (_, response) => void responses.push(response));
+  const account = await service.createAccount();
+  const body = {
+    ...{ model: 'm/one', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] },
+    provider: { order: ['first', 'second'] },
+  };
+  return {
+    service,
+    account,
+    ask: () =>
+      fetch(`${service.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...bearer(account.inferenceKey) },
+        body: JSON.stringify(body),
+      }),
+    /** Resolves to the response of the first provider to the latest request. */
+    async answering() {
+      await until(() => responses.length > 0, 'the provider was asked');
+      return responses.pop() as ServerResponse;
+    },
+  };
+}
 
-  async function withService(
-    environment: Readonly<Record<string, string>>,
-    use: (service: Service, account: TestAccount, ask: () => Promise<Response>) => Promise<void>,
-  ): Promise<void> {
-    const routes = ['first', 'second'].map((provider) => routeEntry(provider));
-    const service = await startService({
-      planes: 'two',
-      databaseUrl: await postgres.createDatabase(),
-      redisUrl: redis?.url ?? '',
-      ...filesOf(
-        [providerEntry('first', first.baseUrl), providerEntry('second', second.baseUrl)],
-        [textModel('m/one', routes)],
-      ),
-      environment,
-    });
-    try {
-      const account = await service.createAccount();
-      const body = {
-        ...{ model: 'm/one', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] },
-        provider: { order: ['first', 'second'] },
-      };
-      await use(service, account, () =>
-        fetch(`${service.baseUrl}/chat/completions`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...bearer(account.inferenceKey) },
-          body: JSON.stringify(body),
-        }),
-      );
-    } finally {
-      await service.stop();
-    }
-  }
-
-  it('gets comments between its frames, which cost nothing, and waits with its headers for output', async () => {
-    await withService({ STREAM_KEEPALIVE_S: '0.05' }, async (service, account, ask) => {
+await describeStage(
+  'a stream that is silent',
+  specWith({ STREAM_KEEPALIVE_S: '0.05' }),
+  (stage) => {
+    it('gets comments between its frames, which cost nothing, and waits with its headers for output', async () => {
+      const { service, account, ask, answering } = await begin(stage);
       const before = await service.settled(account);
       const asked = ask();
-      const response = await first.response();
+      const response = await answering();
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk({ role: 'assistant', content: 'one' }));
       const answer = reading(await asked);
@@ -109,18 +75,24 @@ describe.skipIf(redis === undefined)('a stream that is silent', () => {
       // 10 tokens at 1 USD and 5 at 2 USD a million, in nano-USD.
       expect(before - (await service.settled(account))).toBe(20_000n);
     });
-  });
+  },
+  { planes: ['two'] },
+);
 
-  it('leaves its headers early if the operator says so: then nothing can follow, and a failure is free', async () => {
-    const early = { STREAM_KEEPALIVE_S: '0.05', STREAM_HEADERS_AFTER_S: '0.1' };
-    await withService(early, async (service, account, ask) => {
+const early = { STREAM_KEEPALIVE_S: '0.05', STREAM_HEADERS_AFTER_S: '0.1' };
+await describeStage(
+  'a stream that is silent',
+  specWith(early),
+  (stage) => {
+    it('leaves its headers early if the operator says so: then nothing can follow, and a failure is free', async () => {
+      const { service, account, ask, answering } = await begin(stage);
       const before = await service.settled(account);
-      const others = second.seen.length;
+      const others = stage.provider('second').seen.length;
       const asked = await ask();
       expect([asked.status, asked.headers.get('x-router-provider')]).toEqual([200, 'first']);
       const answer = reading(asked);
       await answer.has(comment);
-      (await first.response()).writeHead(500).end('{}');
+      (await answering()).writeHead(500).end('{}');
       await answer.has('"error"');
       await expect(answer.ended).rejects.toThrow('terminated');
       expect(answer.text()).not.toContain('[DONE]');
@@ -129,15 +101,16 @@ describe.skipIf(redis === undefined)('a stream that is silent', () => {
         error: expect.objectContaining({ type: 'provider_error' }),
       });
       expect(await service.settled(account)).toBe(before);
-      expect(second.seen).toHaveLength(others);
+      expect(stage.provider('second').seen).toHaveLength(others);
 
       // One that answers in the end is as any other.
       const slow = await ask();
-      const response = await first.response();
+      const response = await answering();
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(chunk({ content: 'late' }) + ending);
       expect(await reading(slow).ended).toMatch(/"late".*\[DONE\]\n\n$/s);
       expect(before - (await service.settled(account))).toBe(20_000n);
     });
-  });
-});
+  },
+  { planes: ['two'] },
+);

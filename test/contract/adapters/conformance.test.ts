@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { ask, type Flow } from '../../kit/client.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
 import { openRequest } from '../../kit/open-request.ts';
@@ -9,7 +8,8 @@ import type { ProviderHandler } from '../../kit/provider.ts';
 import { send } from '../../kit/scenes/events.ts';
 import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import { AdapterWorld, backupText, dialects, price, quick, type Scene, type Shape, speaks, usual } from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { backupText, dialects, everyDialect, price, quick, speaks, usual } from './every-dialect.ts';
 
 /**
  * A failure before any output: whether the broker tries the next provider, and which error a client gets without one.
@@ -119,29 +119,36 @@ const streamed =
   };
 
 // Adapters belong to the broker alone, so one topology is enough.
-await describeInWorld(
+await describeStage(
   'every adapter',
-  { start: () => AdapterWorld.start(), setupOf: (world) => world },
-  (planes) => {
+  everyDialect,
+  (stage) => {
     let account: TestAccount;
     let payer: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount({ usd: 1000, preferences: { provider_sort: 'privacy' } });
-      payer = await planes.service.createAccount({ usd: 1000, preferences: { provider_sort: 'privacy' } });
+      account = await stage.service.createAccount({ usd: 1000, preferences: { provider_sort: 'privacy' } });
+      payer = await stage.service.createAccount({ usd: 1000, preferences: { provider_sort: 'privacy' } });
     });
     afterAll(() => {
-      expect(planes.service.logs()).toContain('attempt failed');
-      expect(planes.service.logs()).not.toContain('LEAKED-WORDS');
+      expect(stage.service.logs()).toContain('attempt failed');
+      expect(stage.service.logs()).not.toContain('LEAKED-WORDS');
     });
 
     const asks = async (body: object, flow: Flow = 'compatibility', by = account): Promise<Answer> => {
-      const answer = await ask(planes.service, by.inferenceKey, body, { flow });
+      const answer = await ask(stage.service, by.inferenceKey, body, { flow });
       expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain('LEAKED-WORDS');
       return answer;
     };
 
     describe.each(dialects.map((dialect) => ({ name: dialect.adapter, dialect })))('$name', ({ dialect }) => {
-      const played = (shape: Shape, handler: ProviderHandler): Scene => planes.world.scene(dialect, shape, handler);
+      /** Returns an unused model, and sets the behavior of its provider. */
+      const played = (shape: 'single' | 'pair' | 'quick' | 'quick-pair', handler: ProviderHandler) => {
+        const { adapter } = dialect;
+        const provider = shape.startsWith('quick') ? `${adapter}-quick` : adapter;
+        const scene = stage.scene(`${adapter}-${shape}`);
+        scene.on(provider, handler);
+        return { model: scene.model, asked: scene.seen(provider) };
+      };
 
       describe.each(everyWay)('$name', ({ flow, stream }) => {
         it('serves, and asks as the vendor documents it, with our key and nothing of the client’s', async () => {
@@ -230,7 +237,7 @@ await describeInWorld(
         ['that breaks off', (): ProviderHandler => streamed(dialect, begun(dialect), (response) => response.destroy())],
       ])('a stream %s in the middle of its answer: ends with an error frame, and is free', async (_, handler) => {
         const { model } = played('pair', handler());
-        const charge = await chargeOf(planes.service, payer, async () => {
+        const charge = await chargeOf(stage.service, payer, async () => {
           const answer = await asks(
             { model, stream: true, provider: { order: [dialect.adapter] } },
             'compatibility',
@@ -251,7 +258,7 @@ await describeInWorld(
           const usage = { fresh: 1000, cached: 200, written, output: 60, reasoning: 40 };
           const { model } = played('single', speaks(dialect, { ...usual, usage }));
           const cost = 1000 * price.input + 200 * price.cached_input + written * price.cache_write + 100 * price.output;
-          const charge = await chargeOf(planes.service, payer, async () => {
+          const charge = await chargeOf(stage.service, payer, async () => {
             // The prompt is long, because the broker rejects a token count above the number of bytes that it sent.
             const messages = [{ role: 'user', content: 'word '.repeat(400) }];
             const body = { model, stream, messages, stream_options: { include_usage: true } };
@@ -333,7 +340,7 @@ await describeInWorld(
           const { model, asked } = played('pair', stream ? streamed(dialect, begun(dialect), () => {}) : () => {});
           // The request sets the order, because a penalty applies to all models of the provider.
           const provider = { order: [dialect.adapter] };
-          const open = await openRequest(planes.service, account, { model, stream, provider, ...unreasoned });
+          const open = await openRequest(stage.service, account, { model, stream, provider, ...unreasoned });
           await until(() => asked.length === 1 && (!stream || open.received !== ''), 'the answer has begun');
           open.leave();
           // No time limit of the provider can end the connection within the test's time.
@@ -347,8 +354,8 @@ await describeInWorld(
           'single',
           streamed(dialect, begun(dialect), () => {}),
         );
-        const charge = await chargeOf(planes.service, payer, async () => {
-          const open = await openRequest(planes.service, payer, { model, stream: true, ...unreasoned });
+        const charge = await chargeOf(stage.service, payer, async () => {
+          const open = await openRequest(stage.service, payer, { model, stream: true, ...unreasoned });
           await until(() => open.received !== '', 'the answer has begun');
           open.leave();
           await asked[0]?.closed;

@@ -6,11 +6,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { agents } from '@sotto/client/testing';
 import { noteSkip } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { startWebProxy } from '../../kit/web-proxy.ts';
 import { doTheTask, fillTheContext, summary, task, usage } from './scripted-model.ts';
 
@@ -78,7 +76,6 @@ function isInstalled(name: string): boolean {
   return isThere;
 }
 
-let provider: FakeProvider;
 let folder: string;
 let work: string;
 
@@ -106,33 +103,25 @@ const hostileFiles = (url: string): Readonly<Record<string, Readonly<Record<stri
   };
 };
 
-await describeInBothPlanes(
+await describeStage(
   'coding agents',
   async () => {
-    provider = await startProvider();
     folder = await mkdtemp(join(tmpdir(), 'sotto-agents-'));
-    const length = { context_length: 400_000, max_output_tokens: 32_000 };
-    const small = { context_length: 60_000, max_output_tokens: 2000 };
-    const capabilities = { capabilities: { tools: true } };
+    const routes = { acme: { pricing, capabilities: { tools: true } } };
     return {
-      ...filesOf(
-        [providerEntry('acme', provider.baseUrl)],
-        [
-          textModel(model, [routeEntry('acme', pricing, capabilities)], length),
-          textModel(smallModel, [routeEntry('acme', pricing, capabilities)], small),
-        ],
-      ),
-      environment: { ATTESTATION: 'simulated' },
-      stop: async () => {
-        await provider.stop();
-        await rm(folder, { recursive: true, force: true });
+      providers: { acme: {} },
+      models: {
+        [model]: { routes, context_length: 400_000, max_output_tokens: 32_000 },
+        [smallModel]: { routes, context_length: 60_000, max_output_tokens: 2000 },
       },
+      features: ['evidence'],
+      stop: () => rm(folder, { recursive: true, force: true }),
     };
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
 
     /** The environment of a user who has the agents installed and no configuration of them, or that of the folder `home`. */
@@ -146,11 +135,11 @@ await describeInBothPlanes(
       work = await mkdtemp(join(folder, 'work-'));
       await mkdir(join(folder, 'home'), { recursive: true });
       await writeFile(join(work, task.file), `${task.before}\n`);
-      provider.seen.splice(0);
+      stage.provider('acme').seen.splice(0);
     };
 
     const runSottoRun = (name: string, options: readonly string[], prompt: string, own = environment()) => {
-      const { baseUrl, controlUrl } = planes.service;
+      const { baseUrl, controlUrl } = stage.service;
       const at = ['--base-url', baseUrl, '--control-url', controlUrl, '--allow-simulated'];
       const args = ['run', name, ...at, ...options, '--', ...(alone[name]?.(prompt) ?? [])];
       return runSotto(args, { ...own, INFERENCE_KEY: account.inferenceKey }, work);
@@ -160,30 +149,32 @@ await describeInBothPlanes(
     const expectDone = async (out: string): Promise<void> => {
       expect(await readFile(join(work, task.file), 'utf8')).toBe(`${task.after}\n`);
       expect(out).toContain(task.printed);
-      const result = provider.seen.some(({ text }) => text.includes('"role":"tool"') && text.includes(task.before));
+      const result = stage
+        .provider('acme')
+        .seen.some(({ text }) => text.includes('"role":"tool"') && text.includes(task.before));
       expect(result).toBe(true);
     };
 
     describe.each(Object.keys(alone))('%s', (name) => {
       it.skipIf(!isInstalled(name))('does a task of several tools in the private flow', async () => {
         await prepare();
-        const before = await planes.service.settled(account);
-        provider.answer(doTheTask(() => work));
+        const before = await stage.service.settled(account);
+        stage.provider('acme').answer(doTheTask(() => work));
         const run = runSottoRun(name, ['--model', model], task.prompt);
         run.child.stdin?.end();
         const code = await run.ended;
         expect(code, `${run.out()}\n${run.err()}`).toBe(0);
         await expectDone(run.out());
-        const requests = provider.seen.length;
+        const requests = stage.provider('acme').seen.length;
         expect(requests).toBeGreaterThanOrEqual(4);
         expect(run.err()).toMatch(
           new RegExp(`sotto: ${requests} requests, \\$0\\.\\d+\\. Providers: private ${requests}\\.`),
         );
-        expect(before - (await planes.service.settled(account))).toBe(BigInt(requests) * answerNusd);
-        const sent = JSON.stringify(provider.seen.map(({ headers, text }) => [headers, text]));
+        expect(before - (await stage.service.settled(account))).toBe(BigInt(requests) * answerNusd);
+        const sent = JSON.stringify(stage.provider('acme').seen.map(({ headers, text }) => [headers, text]));
         expect(sent).not.toContain(account.inferenceKey);
         expect(sent).not.toContain('sotto_local_');
-        expect(planes.service.logs()).not.toContain(task.file);
+        expect(stage.service.logs()).not.toContain(task.file);
       });
 
       it.skipIf(!isInstalled(name)).each(['the environment', 'its own settings'])(
@@ -202,9 +193,9 @@ await describeInBothPlanes(
               await writeFile(join(user, file), text);
             }
           }
-          provider.answer(doTheTask(() => work));
+          stage.provider('acme').answer(doTheTask(() => work));
           await writeFile(join(work, task.file), `${task.before}\n`);
-          provider.seen.splice(0);
+          stage.provider('acme').seen.splice(0);
           const run = runSottoRun(name, ['--model', model], task.prompt, own);
           run.child.stdin?.end();
           expect(await run.ended, `${run.out()}\n${run.err()}`).toBe(0);
@@ -226,7 +217,7 @@ await describeInBothPlanes(
             await mkdir(dirname(join(work, file)), { recursive: true });
             await writeFile(join(work, file), text);
           }
-          provider.answer(doTheTask(() => work));
+          stage.provider('acme').answer(doTheTask(() => work));
           const run = runSottoRun(name, ['--model', model], task.prompt);
           run.child.stdin?.end();
           // Where the repository names a provider that the run does not have, the agent ends with an error.
@@ -239,8 +230,8 @@ await describeInBothPlanes(
       if (!direct.includes(name)) return;
       it.skipIf(!isInstalled(name))('does it in compatibility mode', async () => {
         await prepare();
-        provider.answer(doTheTask(() => work));
-        const origin = planes.service.baseUrl.replace('/v1', '');
+        stage.provider('acme').answer(doTheTask(() => work));
+        const origin = stage.service.baseUrl.replace('/v1', '');
         const own = await mkdtemp(join(folder, 'own-'));
         const way = {
           origin,
@@ -277,12 +268,12 @@ await describeInBothPlanes(
       async (name) => {
         await prepare();
         // Claude Code learns of the limit by the service's refusal, and Codex by the tokens that answers state.
-        provider.answer(fillTheContext({ honest: name === 'codex' }));
+        stage.provider('acme').answer(fillTheContext({ honest: name === 'codex' }));
         const run = runSottoRun(name, ['--model', smallModel], 'Fill your context, then say good-bye.');
         run.child.stdin?.end();
         expect(await run.ended, `${run.out()}\n${run.err()}`).toBe(0);
         expect(run.out()).toContain('Good-bye.');
-        const texts = provider.seen.map(({ text }) => text);
+        const texts = stage.provider('acme').seen.map(({ text }) => text);
         const longest = Math.max(...texts.map(({ length }) => length));
         const last = texts.at(-1) ?? '';
         expect(last).toContain(summary);
@@ -291,7 +282,7 @@ await describeInBothPlanes(
     );
 
     afterAll(async () => {
-      expect(await planes.service.settled(account)).toBeGreaterThan(0n);
+      expect(await stage.service.settled(account)).toBeGreaterThan(0n);
     });
   },
   { planes: ['two'] },

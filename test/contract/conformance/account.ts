@@ -29,7 +29,7 @@ export const account: Concept = (suite) => {
       const own = suite.spareAccount();
       const { promise: held, resolve: finish } = Promise.withResolvers<void>();
       const usual = answerChat();
-      suite.world.provider('acme').answer(async (request, response) => {
+      suite.provider('acme').answer(async (request, response) => {
         await held;
         return usual(request, response);
       });
@@ -47,7 +47,7 @@ export const account: Concept = (suite) => {
 
     it('a failed request costs nothing', async () => {
       const own = suite.spareAccount();
-      suite.world.provider('flaky').answer(answerError(500));
+      suite.provider('flaky').answer(answerError(500));
       expectError(await ask(suite.service, own.inferenceKey, { model: 'flaky/chat' }), 502, 'provider_error');
       expect(await suite.service.settled(own)).toBe(10_000_000_000n);
     });
@@ -211,7 +211,7 @@ export const account: Concept = (suite) => {
     });
 
     it('with `models`, the row has the model that served', async () => {
-      suite.world.provider('flaky').answer(answerError(503));
+      suite.provider('flaky').answer(answerError(503));
       const other = suite.spareAccount();
       const answer = await post(
         `${suite.service.baseUrl}/chat/completions`,

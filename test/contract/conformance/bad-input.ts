@@ -147,13 +147,13 @@ export const badInput: Concept = (suite) => {
         expect(answer.status, answer.text).toBeLessThan(500);
         if (answer.status !== 200) expectCallersFault(answer);
       }
-      for (const { body } of suite.world.provider('acme').seen) {
+      for (const { body } of suite.provider('acme').seen) {
         expect(body.n ?? 1).toBe(1);
         expect(body).not.toHaveProperty('seed');
         expect(body).not.toHaveProperty('temperature');
         expect(JSON.stringify(body)).not.toContain('evil');
       }
-      suite.world.reset();
+      suite.reset();
       await expectAlive();
       expect(suite.lastSeen().body).not.toHaveProperty('seed');
     });
@@ -310,7 +310,7 @@ export const badInput: Concept = (suite) => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model });
       await redeem(service, ticket, { model });
-      suite.world.provider('flaky').answer(answerError(500));
+      suite.provider('flaky').answer(answerError(500));
       await ask(service, account.inferenceKey, { model: 'flaky/chat' });
       const log = service.logs();
       // The log is not empty: it has one line for each request, with its status.

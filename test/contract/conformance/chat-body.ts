@@ -198,7 +198,7 @@ export const chatBody: Concept = (suite) => {
     });
 
     it('tools, tool_choice and parallel_tool_calls reach the provider, and tool calls come back', async () => {
-      suite.world.provider('acme').answer((_, response) =>
+      suite.provider('acme').answer((_, response) =>
         sendJson(response, 200, {
           id: 'x',
           object: 'chat.completion',
@@ -240,7 +240,7 @@ export const chatBody: Concept = (suite) => {
         ...deltas.map((delta) => sse.frame(sse.chunk({ tool_calls: [delta] }))),
         sse.frame(sse.chunk({}, { finish: 'tool_calls' })) + sse.done,
       );
-      suite.world.provider('acme').answer(streamed);
+      suite.provider('acme').answer(streamed);
       const { chunks, done } = readStream(await askFor({ tools: [weather], stream: true }));
       expect(done).toBe(true);
       // The name comes with the first arguments: some providers send it late or in pieces.

@@ -60,7 +60,7 @@ export const embeddings: Concept = (suite) => {
     });
 
     it('vectors that exceed the size limit of one answer are a 4xx that says what to change', async () => {
-      suite.world.provider('acme').answer((_request, response) => {
+      suite.provider('acme').answer((_request, response) => {
         const piece = '-0.0123456789012345,'.repeat(50_000);
         response.writeHead(200, { 'content-type': 'application/json' });
         response.write('{"data":[{"embedding":[');
@@ -82,12 +82,12 @@ export const embeddings: Concept = (suite) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end(`{"data":[{"index":0,"embedding":${embedding}}],"usage":{"prompt_tokens":4,"total_tokens":4}}`);
       };
-      suite.world.provider('acme').answer(says(written));
+      suite.provider('acme').answer(says(written));
       expect((await askFor({ input: 'a' })).text).toContain(`"embedding":${written}`);
       const floats = Float32Array.of(0.1, -0, 1e-7);
       const base64 = Buffer.from(floats.buffer).toString('base64');
       expect((await askFor({ input: 'a', encoding_format: 'base64' })).text).toContain(`"embedding":"${base64}"`);
-      suite.world.provider('acme').answer(says(`"${base64}"`));
+      suite.provider('acme').answer(says(`"${base64}"`));
       const { data } = embeddingsAnswerSchema.parse((await askFor({ input: 'a' })).json);
       expect(data[0]?.embedding).toEqual([...floats]);
     });

@@ -359,16 +359,9 @@ interface UsageRow {
   readonly key_id: string;
 }
 
-await describeConformance(
-  'every route',
-  [everyRoute],
-  { accounts: 2 },
-  {
-    CONNECTED_APPS: 'on',
-    ...issuer.environment,
-    BILLING_TEST_RAIL: 'on',
-    IMAGE_GENERATION: 'on',
-    SPEECH_SYNTHESIS: 'on',
-  },
-  { planes: everyTopology },
-);
+await describeConformance('every route', [everyRoute], {
+  accounts: 2,
+  features: ['connected apps', 'test payments', 'images', 'speech'],
+  environment: issuer.environment,
+  planes: everyTopology,
+});

@@ -94,7 +94,7 @@ const limits: Concept = (suite) => {
       const statuses: number[] = [];
       const remaining: number[] = [];
       // Each request exceeds 1000 tokens, whether the limit counts the estimate or the actual usage.
-      suite.world.provider('acme').answer(answerChat({ promptTokens: 1000, completionTokens: 900 }));
+      suite.provider('acme').answer(answerChat({ promptTokens: 1000, completionTokens: 900 }));
       const messages = [{ role: 'user', content: 'a quick brown fox jumps over a lazy dog. '.repeat(120) }];
       const atMost = mostSoFar(requestLimit);
       while (statuses.at(-1) !== 429 && statuses.length < atMost()) {
@@ -183,16 +183,14 @@ const limits: Concept = (suite) => {
   });
 };
 
-await describeConformance(
-  'limits',
-  [limits],
-  { keys: 20 },
-  {
+await describeConformance('limits', [limits], {
+  keys: 20,
+  environment: {
     TICKET_TTL_S: '2',
     RATE_LIMIT_REQUESTS: String(requestLimit),
     RATE_LIMIT_TOKENS: String(tokenLimit),
     RATE_LIMIT_CONTROL: String(controlLimit),
   },
   // Embedded mode reads its settings by itself, and on a Redis Cluster each control process counts alone.
-  { planes: everyTopology },
-);
+  planes: everyTopology,
+});

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Suite } from '../../kit/conformance.ts';
 import type { peopleOf } from '../../kit/people.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
 import { ofOperators, type Row, row } from './caller-table.ts';
 
 /** The routes of operators, with what each caller gets. */
-export function operatorRows(suite: Suite, people: ReturnType<typeof peopleOf>): readonly Row[] {
+export function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>): readonly Row[] {
   const customer = async () => (await people.signUp()).accountId;
   const inserted = async (statement: string): Promise<string> =>
     (await suite.service.pool.query<{ id: string }>(`insert into ${statement} returning id`)).rows[0]?.id ?? '';

@@ -47,7 +47,7 @@ export const providerAnswers: Concept = (suite) => {
 
   describe.each(flows)('oddities of providers, %s flow', (flow) => {
     const askFor = (body: object, answer: ProviderHandler) => {
-      suite.world.provider('acme').answer(answer);
+      suite.provider('acme').answer(answer);
       return ask(suite.service, key(), { model: 'acme/small', ...body }, { flow });
     };
 

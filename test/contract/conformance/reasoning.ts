@@ -17,7 +17,7 @@ export const reasoning: Concept = (suite) => {
 
   /** Makes the provider answer with a reasoning trace, whole or streamed. */
   const think = () =>
-    suite.world.provider('acme').answer((request, response) => {
+    suite.provider('acme').answer((request, response) => {
       const usage = {
         prompt_tokens: 5,
         completion_tokens: 9,

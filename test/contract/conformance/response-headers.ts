@@ -33,7 +33,7 @@ export const responseHeaders: Concept = (suite) => {
       });
 
       it('a completion names the serving provider after a fallback', async () => {
-        suite.world.provider('vault').answer(answerError(403));
+        suite.provider('vault').answer(answerError(403));
         const { status, headers } = await askFor({
           model: 'acme/wide',
           provider: { order: ['vault', 'acme', 'beta'] },
@@ -97,7 +97,7 @@ export const responseHeaders: Concept = (suite) => {
 
       it('no header of the provider reaches the client', async () => {
         const usual = answerChat();
-        suite.world.provider('acme').answer((request, response) => {
+        suite.provider('acme').answer((request, response) => {
           const own = ['x-upstream-secret', 'openai-organization', 'x-request-id', 'x-ratelimit-foo', 'authorization'];
           for (const name of [...own, 'server', 'via', 'location']) response.setHeader(name, 'UPSTREAM');
           response.setHeader('set-cookie', 'a=UPSTREAM');
@@ -180,7 +180,7 @@ export const responseHeaders: Concept = (suite) => {
         expect(unpaid.headers.get('x-router-routing')).toBe('exact');
         expect(unpaid.headers.has('x-router-provider')).toBe(false);
 
-        suite.world.provider('acme').answer(answerError(400));
+        suite.provider('acme').answer(answerError(400));
         const refused = await ask(suite.service, key(), { model }, { flow });
         expectError(refused, 400, 'invalid_request');
         expect(missing(refused, limits)).toEqual([]);
@@ -198,7 +198,7 @@ export const responseHeaders: Concept = (suite) => {
       if (flow === 'ticket')
         it('after redemption, the answer tells an SDK not to send the ticket again', async () => {
           for (const status of [400, 429, 500, 503]) {
-            suite.world.provider('flaky').answer(answerError(status));
+            suite.provider('flaky').answer(answerError(status));
             const { headers } = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
             expect(headers.get('x-should-retry'), String(status)).toBe('false');
           }
@@ -206,7 +206,7 @@ export const responseHeaders: Concept = (suite) => {
 
       it('the rate limit of a provider names it, or `other` if it is unlisted', async () => {
         const names = async (asked: string, provider: string): Promise<string> => {
-          suite.world.provider(provider).answer(answerError(429));
+          suite.provider(provider).answer(answerError(429));
           const answer = await ask(suite.service, key(), { model: asked }, { flow });
           expectError(answer, 429, 'rate_limited');
           return (answer.json as { error: { message: string } }).error.message;
@@ -217,28 +217,28 @@ export const responseHeaders: Concept = (suite) => {
     });
 
     it('an ambiguous failure tells SDKs not to retry', async () => {
-      suite.world.provider('flaky').answer((_, response) => {
+      suite.provider('flaky').answer((_, response) => {
         response.destroy();
       });
       const cut = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expectError(cut, 502, 'provider_error');
       expect(cut.headers.get('x-should-retry')).toBe('false');
       expect(cut.headers.get('x-ratelimit-limit-requests')).toBe('1000000');
-      suite.world.provider('flaky').answer((_, response) => sendJson(response, 200, { nonsense: true }));
+      suite.provider('flaky').answer((_, response) => sendJson(response, 200, { nonsense: true }));
       const nonsense = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expectError(nonsense, 502, 'provider_error');
       expect(nonsense.headers.get('x-should-retry')).toBe('false');
     });
 
     it('a 429 of a provider becomes our 429, with the wait that it says, and none if it says none', async () => {
-      suite.world.provider('flaky').answer(answerError(429, { message: 'RAW' }, { 'retry-after': '17' }));
+      suite.provider('flaky').answer(answerError(429, { message: 'RAW' }, { 'retry-after': '17' }));
       const said = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expectError(said, 429, 'rate_limited');
       expect(said.headers.get('retry-after')).toBe('17');
-      suite.world.provider('flaky').answer(answerError(429));
+      suite.provider('flaky').answer(answerError(429));
       const unsaid = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expect([unsaid.headers.get('retry-after'), unsaid.headers.get('retry-after-ms')]).toEqual([null, null]);
-      suite.world.provider('flaky').answer(answerError(429, {}, { 'retry-after-ms': '1500' }));
+      suite.provider('flaky').answer(answerError(429, {}, { 'retry-after-ms': '1500' }));
       const exact = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
       expect([exact.headers.get('retry-after'), exact.headers.get('retry-after-ms')]).toEqual(['2', '1500']);
       expect(said.text + unsaid.text).not.toContain('RAW');
@@ -255,7 +255,7 @@ export const responseHeaders: Concept = (suite) => {
         expect(requestId).toMatch(/\S/);
         expect(ids[index]).not.toContain(requestId);
       }
-      for (const { headers, text } of suite.world.provider('acme').seen)
+      for (const { headers, text } of suite.provider('acme').seen)
         for (const id of ids) expect(JSON.stringify(headers) + text).not.toContain(id);
     });
 

@@ -71,7 +71,7 @@ export const selection: Concept = (suite) => {
 
     it('a string pins one provider, without fallback', async () => {
       expect(await providerOf({ provider: 'beta' })).toBe('beta');
-      suite.world.provider('beta').answer(answerError(403));
+      suite.provider('beta').answer(answerError(403));
       expectError(await askFor({ provider: 'beta' }), 502, 'provider_error');
       expect(suite.asked).toBe(2);
     });
@@ -141,7 +141,7 @@ export const selection: Concept = (suite) => {
     });
 
     it('`models` falls back to the next model, at the price of the model that served', async () => {
-      suite.world.provider('flaky').answer(answerError(503));
+      suite.provider('flaky').answer(answerError(503));
       const answer = await askFor({ model: 'flaky/chat', models: ['flaky/chat', 'acme/small'] });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.json).toMatchObject({ model: 'acme/small', usage: { cost: 0.000035 } });
@@ -213,8 +213,8 @@ export const selection: Concept = (suite) => {
           'no_provider_route_meets_privacy',
         );
       }
-      expect(suite.world.provider('vault').seen).toHaveLength(0);
-      expect(suite.world.provider('beta').seen).toHaveLength(0);
+      expect(suite.provider('vault').seen).toHaveLength(0);
+      expect(suite.provider('beta').seen).toHaveLength(0);
     });
   });
 };

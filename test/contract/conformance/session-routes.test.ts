@@ -359,7 +359,6 @@ const sessionRoutes: Concept = (suite) => {
 await describeConformance(
   'session routes',
   [sessionRoutes],
-  {},
-  { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ...issuer.environment },
+  { features: ['connected apps', 'test payments'], environment: issuer.environment },
   // Control decides who may call by Postgres alone, so a Redis Cluster makes no difference.
 );

@@ -80,7 +80,7 @@ export const streaming: Concept = (suite) => {
 
     it('the canonical model is in every chunk of a long stream with odd envelopes', async () => {
       const pieces = Array.from({ length: 300 }, (_, index) => `word${index} `);
-      suite.world.provider('acme').answer((_, response) => {
+      suite.provider('acme').answer((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const [index, content] of pieces.entries()) {
           // The envelope changes within the stream, as it does behind a provider's own load balancer.
@@ -108,20 +108,20 @@ export const streaming: Concept = (suite) => {
       const content = 'Zażółć 🦜 日本語 “quoted” \\u0041 end';
       // Sends each byte in a packet of its own, as far as the kernel allows it.
       const bytes = [...Buffer.from(sse.text(content) + sse.finish + sse.done)].map((byte) => Buffer.of(byte));
-      suite.world.provider('acme').answer(sse.stream(...bytes));
+      suite.provider('acme').answer(sse.stream(...bytes));
       expect(readStream(await askFor({}))).toMatchObject({ content, done: true });
     });
 
     it('an error before the stream begins is a status with the envelope, not an event', async () => {
       expectError(await askFor({ max_tokens: 1, max_completion_tokens: 2 }), 400, 'invalid_request');
-      suite.world.provider('flaky').answer(answerError(400));
+      suite.provider('flaky').answer(answerError(400));
       const answer = await askFor({ model: 'flaky/chat' });
       expectError(answer, 400, 'invalid_request');
       expect(answer.text).not.toContain('RAW-PROVIDER-ERROR');
     });
 
     it('a failure after output is a last event with `error` alone, without [DONE], and the body has no end', async () => {
-      suite.world.provider('flaky').answer(sse.streamThen(close, sse.text('one '), sse.text('two ')));
+      suite.provider('flaky').answer(sse.streamThen(close, sse.text('one '), sse.text('two ')));
       const answer = await askFor({ model: 'flaky/chat' });
       expect(answer.status).toBe(200);
       const { chunks, done, content, error } = readStream(answer);
@@ -138,7 +138,7 @@ export const streaming: Concept = (suite) => {
     });
 
     it('each of many concurrent requests gets its own answer', async () => {
-      suite.world.provider('acme').answer((request, response) => {
+      suite.provider('acme').answer((request, response) => {
         const [{ content = '' } = {}] = request.body.messages as { content?: string }[];
         return answerChat({ content: `echo ${content}` })(request, response);
       });

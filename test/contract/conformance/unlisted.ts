@@ -23,7 +23,7 @@ export const unlisted: Concept = (suite) => {
         { flow },
       );
       expect(answer.status, answer.text).toBe(200);
-      expect(suite.world.provider('hiddenco').seen).toHaveLength(1);
+      expect(suite.provider('hiddenco').seen).toHaveLength(1);
       expect(answer.headers.get('x-router-provider')).toBe('other');
       expect(answer.headers.get('x-router-selected-model')).toBe('other/shadow/only');
       expectHidden(answer);
@@ -64,7 +64,7 @@ export const unlisted: Concept = (suite) => {
         const parameters = { [`${name}_parameters`]: { bad_words: ['KNOB'] } };
         const answer = await ask(suite.service, key(), { model: 'shadow/only', ...parameters }, { flow });
         expect(answer.status, answer.text).toBe(200);
-        expect(suite.world.provider('hiddenco').seen.at(-1)?.text.includes('KNOB')).toBe(false);
+        expect(suite.provider('hiddenco').seen.at(-1)?.text.includes('KNOB')).toBe(false);
       }
     });
 
@@ -77,7 +77,7 @@ export const unlisted: Concept = (suite) => {
         const answer = await ask(suite.service, key(), asked, { flow });
         expectError(answer, 400, 'invalid_request', `other_parameters.${name}`);
         expect(answer.text).toContain(`\`other_parameters.${name}\` is not taken. Leave it out.`);
-        expect(suite.world.provider('hiddenco').seen).toEqual([]);
+        expect(suite.provider('hiddenco').seen).toEqual([]);
       },
     );
 
@@ -88,7 +88,7 @@ export const unlisted: Concept = (suite) => {
 
     it('its failures do not name it', async () => {
       for (const status of [400, 401, 429, 500]) {
-        suite.world.provider('hiddenco').answer(answerError(status, { message: 'Hidden Company: hush-v1 failed' }));
+        suite.provider('hiddenco').answer(answerError(status, { message: 'Hidden Company: hush-v1 failed' }));
         const answer = await ask(suite.service, key(), { model: 'shadow/only' }, { flow });
         expect(answer.status).toBeGreaterThanOrEqual(400);
         expectHidden(answer);

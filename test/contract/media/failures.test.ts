@@ -1,31 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import { answerError, answerNothing, type ProviderHandler } from '../../kit/provider.ts';
 import { rawText, rows } from '../../kit/scenes/misbehave.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import {
-  answerEndlessly,
-  answerImage,
-  answerSpeech,
-  askMedia,
-  audio,
-  errorOf,
-  type MediaStage,
-  type Operation,
-  png,
-  type Scene,
-  startWorld,
-  timeouts,
-} from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import type { Scene } from '../../kit/stage/scene.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
+import { answerEndlessly, answerImage, answerSpeech, audio, png } from './answers.ts';
+import { askMedia, errorOf } from './ask-media.ts';
+import { mediaSpec, type Operation, sceneOf, timeouts } from './spec.ts';
 
 // Providers belong to the broker alone, so one topology is enough.
-await describeInWorld(
-  'failing providers of images and speech',
-  { start: startWorld, setupOf: (world) => world },
-  failuresSuite,
-  { planes: ['one'] },
-);
+await describeStage('failing providers of images and speech', mediaSpec, failuresSuite, { planes: ['one'] });
 
 /** The headers that a provider receives. */
 const upstreamHeaders = ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host'];
@@ -68,12 +54,12 @@ const unusable: Readonly<Record<Operation, readonly (readonly [name: string, doe
 };
 
 /** Tests every failover rule, each time limit and each possible leak, for every adapter and operation. */
-function failuresSuite(stage: MediaStage): void {
+function failuresSuite(stage: Stage): void {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount({ usd: 1000 });
     // The first call of a code path takes longer than the time limits of these tests.
-    for (const operation of ['image', 'speech'] as const) await asks(operation, stage.world.scene(operation));
+    for (const operation of ['image', 'speech'] as const) await asks(operation, sceneOf(stage, operation));
   });
   const asks = (operation: Operation, { model }: Scene): Promise<BytesAnswer> =>
     askMedia(
@@ -93,7 +79,7 @@ function failuresSuite(stage: MediaStage): void {
 
   describe.each(['image', 'speech'] as const)('%s', (operation) => {
     it.each(rows)('$name', async ({ does, next, penalizes, alone, ambiguous }) => {
-      const lonely = stage.world.scene(operation, 'single');
+      const lonely = sceneOf(stage, operation, 'single');
       lonely.on('alpha', does);
       const refused = await asks(operation, lonely);
       expect(errorOf(refused)).toEqual([...alone]);
@@ -101,7 +87,7 @@ function failuresSuite(stage: MediaStage): void {
       if (ambiguous) expect(refused.headers['x-should-retry']).toBe('false');
       nothingLeaks(refused);
 
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', does);
       const answer = await asks(operation, scene);
       nothingLeaks(answer);
@@ -114,7 +100,7 @@ function failuresSuite(stage: MediaStage): void {
     });
 
     it.each(unusable[operation])('%s under status 200: the next provider serves', async (_, does) => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', does);
       served(operation, await asks(operation, scene));
       expect(scene.called).toEqual(['alpha', 'beta']);
@@ -122,7 +108,7 @@ function failuresSuite(stage: MediaStage): void {
     });
 
     it('a provider that says nothing: the next serves after first_byte', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', answerNothing);
       const startedAt = performance.now();
       served(operation, await asks(operation, scene));
@@ -131,7 +117,7 @@ function failuresSuite(stage: MediaStage): void {
     });
 
     it('headers without a body: the next provider serves', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', (_request, response) => {
         response.writeHead(200, { 'content-type': operation === 'image' ? 'application/json' : 'audio/mpeg' });
         response.flushHeaders();
@@ -140,30 +126,30 @@ function failuresSuite(stage: MediaStage): void {
     });
 
     it('the last candidate may be silent for longer than first_byte, but not than total', async () => {
-      const late = stage.world.scene(operation, 'single');
+      const late = sceneOf(stage, operation, 'single');
       const serve = operation === 'image' ? answerImage() : answerSpeech();
       late.on('alpha', (request, response) => {
         setTimeout(() => void serve(request, response), timeouts.first_byte_ms + 500);
       });
       served(operation, await asks(operation, late));
-      const never = stage.world.scene(operation, 'hasty');
+      const never = sceneOf(stage, operation, 'hasty');
       never.on('hasty', answerNothing);
       expect(errorOf(await asks(operation, never))).toEqual([504, 'provider_timeout']);
     });
 
     it('401 and 402 penalize every route of the provider', async () => {
       const id = operation === 'image' ? 'gamma' : 'delta';
-      const scene = stage.world.scene(operation, id);
+      const scene = sceneOf(stage, operation, id);
       scene.on(id, answerError(operation === 'image' ? 401 : 402));
       served(operation, await asks(operation, scene));
       expect(scene.called).toEqual([id, 'beta']);
-      const other = stage.world.scene(operation, id);
+      const other = sceneOf(stage, operation, id);
       served(operation, await asks(operation, other));
       expect(other.called).toEqual(['beta']);
     });
 
     it('if every provider fails: provider_fallback_exhausted, without the body of any of them', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', answerError(503));
       scene.on('beta', answerError(400));
       const answer = await asks(operation, scene);
@@ -172,7 +158,7 @@ function failuresSuite(stage: MediaStage): void {
     });
 
     it('sends the provider none of the client’s headers', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       await asks(operation, scene);
       const [seen] = [...scene.seen('alpha'), ...scene.seen('beta')];
       expect(Object.keys(seen?.headers ?? {}).sort()).toEqual(upstreamHeaders);
@@ -180,7 +166,7 @@ function failuresSuite(stage: MediaStage): void {
   });
 
   it('an image that stalls in the middle of its body: the next serves after idle', async () => {
-    const scene = stage.world.scene('image');
+    const scene = sceneOf(stage, 'image');
     scene.on('alpha', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"data":[{"b64_json":"AAAA');

@@ -1,16 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import type { OpenBytes } from '../../kit/open-bytes.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
+import { answerEndlessly, answerImage, audio } from './answers.ts';
+import { askMedia, open } from './ask-media.ts';
 import { servingSuite } from './serving.suite.ts';
+import { mediaSpec, sceneOf } from './spec.ts';
 import { ticketsSuite } from './tickets.suite.ts';
-import { answerEndlessly, answerImage, askMedia, audio, type MediaStage, open, startWorld } from './world.ts';
 
 const megabyte = 1024 * 1024;
 
 /** Tests that the broker's memory is bounded, even if clients read slowly. */
-function memorySuite(stage: MediaStage): void {
+function memorySuite(stage: Stage): void {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount({ usd: 1000 });
@@ -33,7 +36,7 @@ function memorySuite(stage: MediaStage): void {
       const image = Buffer.alloc(12 * megabyte, Buffer.from(Uint8Array.from({ length: 251 }, (_, i) => i)));
       const text = image.toString('base64');
       const scenes = Array.from({ length: count }, () => {
-        const scene = stage.world.scene('image', 'patient');
+        const scene = sceneOf(stage, 'image', 'patient');
         scene.on('patient', answerImage(image));
         return scene;
       });
@@ -53,7 +56,7 @@ function memorySuite(stage: MediaStage): void {
       };
       // Warms up with a small image: code that loads and compiles at the first call must not count. A large image would
       // leave memory to the process and so hide the rise.
-      await askMedia(stage.service, account, 'image', { model: stage.world.scene('image').model, prompt: 'a cat' });
+      await askMedia(stage.service, account, 'image', { model: sceneOf(stage, 'image').model, prompt: 'a cat' });
       const rise = await riseDuring(asks);
       expect(rise).toBeLessThan(count * text.length * 2);
     });
@@ -64,7 +67,7 @@ function memorySuite(stage: MediaStage): void {
       const clients: OpenBytes[] = [];
       const rise = await riseDuring(async () => {
         for (let i = 0; i < count; i += 1) {
-          const scene = stage.world.scene('speech', 'patient');
+          const scene = sceneOf(stage, 'speech', 'patient');
           scene.on('patient', (request, response) => {
             response.on('drain', () => (sent += 1));
             return answerEndlessly('audio/mpeg', audio(), audio(65_536))(request, response);
@@ -88,7 +91,7 @@ function memorySuite(stage: MediaStage): void {
   });
 }
 
-await describeInWorld('images and speech', { start: startWorld, setupOf: (world) => world }, (stage) => {
+await describeStage('images and speech', mediaSpec, (stage) => {
   ticketsSuite(stage);
   memorySuite(stage);
   servingSuite(stage);

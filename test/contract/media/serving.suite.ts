@@ -5,23 +5,12 @@ import { bearer } from '../../kit/client.ts';
 import type { OpenBytes } from '../../kit/open-bytes.ts';
 import { answerError, answerNothing, type ProviderHandler } from '../../kit/provider.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
-import {
-  answerEndlessly,
-  answerImage,
-  answerSpeech,
-  askMedia,
-  audio,
-  errorOf,
-  hastyTotalMs,
-  imageCost,
-  jsonOf,
-  type MediaStage,
-  type Operation,
-  open,
-  png,
-  type Scene,
-  speechCost,
-} from './world.ts';
+import { upstreamModel } from '../../kit/stage/models.ts';
+import type { Scene } from '../../kit/stage/scene.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
+import { answerEndlessly, answerImage, answerSpeech, audio, png } from './answers.ts';
+import { askMedia, errorOf, jsonOf, open } from './ask-media.ts';
+import { hastyTotalMs, imageCost, type Operation, sceneOf, speechCost } from './spec.ts';
 
 const text = 'Say this, 🎵!';
 
@@ -44,7 +33,7 @@ function after(response: Parameters<ProviderHandler>[1], then: 'break' | 'reset'
 }
 
 /** Tests the answers and their charges, for every way in which an answer ends. */
-export function servingSuite(stage: MediaStage): void {
+export function servingSuite(stage: Stage): void {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount({ usd: 1000 });
@@ -81,7 +70,7 @@ export function servingSuite(stage: MediaStage): void {
 
   describe('an image', () => {
     it('is the provider’s, in our own answer, at a flat price', async () => {
-      const scene = stage.world.scene('image');
+      const scene = sceneOf(stage, 'image');
       const spent = await charge(async () => {
         const body = { ...bodyFor('image', scene), size: '512x256', user: 'CANARY', quality: 'hd' };
         const answer = await askMedia(stage.service, account, 'image', body);
@@ -94,7 +83,7 @@ export function servingSuite(stage: MediaStage): void {
       });
       expect(spent).toBe(imageCost());
       expect(scene.seen('alpha')[0]?.body).toEqual({
-        model: `alpha-${scene.model}`,
+        model: upstreamModel('alpha', scene.model),
         prompt: 'a cat',
         n: 1,
         size: '512x256',
@@ -115,7 +104,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('that breaks off in the middle of its body counts as not begun: the next provider serves, and only it is paid', async () => {
-      const scene = stage.world.scene('image');
+      const scene = sceneOf(stage, 'image');
       const large = Buffer.alloc(300_000, 9);
       scene.on('alpha', async (_request, response) => {
         const whole = JSON.stringify({ data: [{ b64_json: large.toString('base64') }] });
@@ -133,7 +122,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('is paid once it is complete, even if its client leaves while reading it', async () => {
-      const scene = stage.world.scene('image', 'single');
+      const scene = sceneOf(stage, 'image', 'single');
       scene.on('alpha', answerImage(Buffer.alloc(6_000_000, 5)));
       expect(
         await charge(async () => {
@@ -148,7 +137,7 @@ export function servingSuite(stage: MediaStage): void {
 
   describe('speech', () => {
     it('is the provider’s audio, byte for byte, at the price of its UTF-16 code units', async () => {
-      const scene = stage.world.scene('speech');
+      const scene = sceneOf(stage, 'speech');
       const spent = await charge(async () => {
         const body = { ...bodyFor('speech', scene), voice: 'nova', speed: 2, user: 'CANARY' };
         const answer = await askMedia(stage.service, account, 'speech', body);
@@ -160,7 +149,7 @@ export function servingSuite(stage: MediaStage): void {
       });
       expect(spent).toBe(speechCost(text.length));
       expect(scene.seen('alpha')[0]?.body).toEqual({
-        model: `alpha-${scene.model}`,
+        model: upstreamModel('alpha', scene.model),
         input: text,
         voice: 'nova',
         response_format: 'mp3',
@@ -171,7 +160,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('arrives as the provider produces it, not only when it is complete', async () => {
-      const scene = stage.world.scene('speech', 'single');
+      const scene = sceneOf(stage, 'speech', 'single');
       const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
       scene.on('alpha', async (_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -186,7 +175,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('of 20,000 characters is served and charged in full', async () => {
-      const scene = stage.world.scene('speech', 'single');
+      const scene = sceneOf(stage, 'speech', 'single');
       const input = '🎵'.repeat(10_000);
       const long = audio(2_000_000);
       scene.on('alpha', answerSpeech(long, 100));
@@ -201,7 +190,7 @@ export function servingSuite(stage: MediaStage): void {
     it.each(['break', 'reset', 'stall'] as const)(
       'that the provider ends by a %s ends as an error, and is free',
       async (then) => {
-        const scene = stage.world.scene('speech');
+        const scene = sceneOf(stage, 'speech');
         scene.on('alpha', speaksThen(then));
         const spent = await charge(async () => {
           const answer = await asks('speech', scene);
@@ -216,7 +205,7 @@ export function servingSuite(stage: MediaStage): void {
     );
 
     it('that the client leaves in the middle is charged in full, and the provider’s connection closes', async () => {
-      const scene = stage.world.scene('speech');
+      const scene = sceneOf(stage, 'speech');
       scene.on('alpha', speaksThen('go_on'));
       expect(
         await charge(async () => {
@@ -229,7 +218,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('that breaks right after a burst is free: a full buffer does not mean that the client holds it back', async () => {
-      const scene = stage.world.scene('speech', 'single');
+      const scene = sceneOf(stage, 'speech', 'single');
       scene.on('alpha', async (_request, response) => {
         response.writeHead(200, { 'content-type': 'audio/mpeg' });
         // More than the broker's buffer holds, and less than the kernel takes from it without a client that reads.
@@ -241,7 +230,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('that breaks while the client holds it back is charged to the client', async () => {
-      const scene = stage.world.scene('speech', 'single');
+      const scene = sceneOf(stage, 'speech', 'single');
       let breakOff = (): void => {};
       let movedAt = 0;
       scene.on('alpha', (request, response) => {
@@ -266,7 +255,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('that exceeds its total time after output is charged, and ends as an error', async () => {
-      const scene = stage.world.scene('speech', 'hasty');
+      const scene = sceneOf(stage, 'speech', 'hasty');
       scene.on('hasty', speaksThen('go_on'));
       expect(
         await charge(async () => {
@@ -282,7 +271,7 @@ export function servingSuite(stage: MediaStage): void {
       const before = await stage.service.settled(account);
       let paid = 0n;
       for (let round = 0; round < 8; round += 1) {
-        const scene = stage.world.scene('speech', 'single');
+        const scene = sceneOf(stage, 'speech', 'single');
         let client: OpenBytes | undefined;
         scene.on('alpha', async (_request, response) => {
           response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -310,7 +299,7 @@ export function servingSuite(stage: MediaStage): void {
 
   describe.each(['image', 'speech'] as const)('%s', (operation) => {
     it('whose client leaves before output is free, and the provider’s connection closes', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', answerNothing);
       expect(
         await charge(async () => {
@@ -323,7 +312,7 @@ export function servingSuite(stage: MediaStage): void {
     });
 
     it('that another provider serves is charged at that provider’s price; the failed attempt is free', async () => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       scene.on('alpha', answerError(500));
       expect(
         await charge(async () => {
@@ -343,7 +332,7 @@ export function servingSuite(stage: MediaStage): void {
       const usd = (Number(costOf(operation)) / 1e9) * 2.5;
       const poor = await service.createAccount({ usd });
       // A provider without alternatives may be silent.
-      const scene = stage.world.scene(operation, 'single');
+      const scene = sceneOf(stage, operation, 'single');
       const { promise: gate, resolve: release } = Promise.withResolvers<void>();
       const serve = operation === 'image' ? answerImage() : answerSpeech();
       scene.on('alpha', async (request, response) => {
@@ -366,9 +355,9 @@ export function servingSuite(stage: MediaStage): void {
   });
 
   it('an answer that a crash of the broker cuts short is free, and no hold remains', async () => {
-    const scene = stage.world.scene('speech', 'single');
+    const scene = sceneOf(stage, 'speech', 'single');
     scene.on('alpha', speaksThen('go_on'));
-    const picture = stage.world.scene('image', 'single');
+    const picture = sceneOf(stage, 'image', 'single');
     picture.on('alpha', answerNothing);
     const before = await stage.service.settled(account);
     const client = await opens('speech', scene);
@@ -380,6 +369,6 @@ export function servingSuite(stage: MediaStage): void {
     await stage.service.broker.restart();
     await until(async () => (await stage.service.settled(account)) === before, 'the hold is given back', 60_000);
     // The service works again.
-    expect((await asks('speech', stage.world.scene('speech'))).status).toBe(200);
+    expect((await asks('speech', sceneOf(stage, 'speech'))).status).toBe(200);
   }, 180_000);
 }

@@ -3,7 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, mint } from '../../kit/client.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { errorOf, type MediaStage, type Operation, paths, send } from './world.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
+import { errorOf, paths, send } from './ask-media.ts';
+import { type Operation, sceneOf } from './spec.ts';
 
 const bodies = {
   image: { prompt: 'a cat', size: '512x512' },
@@ -15,7 +17,7 @@ const settings = { image: { size: '512x512' }, speech: { input_chars: inputChars
 const operations = ['image', 'speech'] as const satisfies readonly Operation[];
 
 /** Tests which fields a media ticket binds, and which fields a body may have (docs/use/media.md). */
-export function ticketsSuite(stage: MediaStage): void {
+export function ticketsSuite(stage: Stage): void {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount({ usd: 100 });
@@ -40,7 +42,7 @@ export function ticketsSuite(stage: MediaStage): void {
     const bound = settings[operation];
 
     it('buys one request, and takes its operation from the model if the request names none', async () => {
-      const { model } = stage.world.scene(operation);
+      const { model } = sceneOf(stage, operation);
       for (const named of [{ operation }, {}]) {
         const ticket = await minted({ model, ...named, ...bound });
         const answer = await withTicket(operation, ticket, { model, ...body });
@@ -50,9 +52,9 @@ export function ticketsSuite(stage: MediaStage): void {
     });
 
     it('binds model and policy', async () => {
-      const { model } = stage.world.scene(operation);
+      const { model } = sceneOf(stage, operation);
       const ticket = await minted({ model, operation, ...bound, provider: { sort: 'price' } });
-      const other = stage.world.scene(operation).model;
+      const other = sceneOf(stage, operation).model;
       const policy = { provider: { sort: 'price' } };
       expect(errorOf(await withTicket(operation, ticket, { model: other, ...body, ...policy }))).toEqual([
         409,
@@ -66,7 +68,7 @@ export function ticketsSuite(stage: MediaStage): void {
     });
 
     it('is for that operation alone', async () => {
-      const { model } = stage.world.scene(operation);
+      const { model } = sceneOf(stage, operation);
       const ticket = await minted({ model, operation, ...bound });
       const chat = { model, messages: [{ role: 'user', content: 'hi' }] };
       const elsewhere = await present('/chat/completions', chat, { 'x-router-ticket': ticket });
@@ -77,7 +79,7 @@ export function ticketsSuite(stage: MediaStage): void {
     });
 
     it('is required: 401 ticket_required without one, and with a key, valid or not', async () => {
-      const { model } = stage.world.scene(operation);
+      const { model } = sceneOf(stage, operation);
       const ticket = await minted({ model, operation, ...bound });
       for (const headers of [{}, bearer(account.inferenceKey), bearer('sk-nobody')])
         expect(errorOf(await present(paths[operation], { model, ...body }, headers))).toEqual([401, 'ticket_required']);
@@ -88,7 +90,7 @@ export function ticketsSuite(stage: MediaStage): void {
     });
 
     it('has the rate limits and the route in the headers of its answer, and no header of the provider', async () => {
-      const { model } = stage.world.scene(operation);
+      const { model } = sceneOf(stage, operation);
       const { headers } = await withTicket(operation, await minted({ model, operation, ...bound }), { model, ...body });
       expect(headers).toMatchObject({
         'x-router-selected-model': `alpha/${model}`,
@@ -119,7 +121,7 @@ export function ticketsSuite(stage: MediaStage): void {
   ])(
     '%s: a ticket for %j and a body with %j differ: 409, and the ticket stays valid',
     async (operation, bound, sent) => {
-      const scene = stage.world.scene(operation);
+      const scene = sceneOf(stage, operation);
       const { model } = scene;
       const ticket = await minted({ model, operation, ...bound });
       const base = operation === 'image' ? { model, prompt: 'a cat' } : { model };
@@ -138,7 +140,7 @@ export function ticketsSuite(stage: MediaStage): void {
     ['speech', { input_chars: 2, response_format: 'mp3' }, { input: '🎵', voice: null }],
     ['speech', { input_chars: 20_000 }, { input: '🎵'.repeat(10_000) }],
   ])('%s: an absent field means the default, in ticket %j and body %j alike', async (operation, bound, sent) => {
-    const { model } = stage.world.scene(operation);
+    const { model } = sceneOf(stage, operation);
     const base = operation === 'image' ? { model, prompt: 'a cat' } : { model };
     const answer = await withTicket(operation, await minted({ model, operation, ...bound }), { ...base, ...sent });
     expect(answer.status, answer.bytes.toString()).toBe(200);
@@ -184,7 +186,7 @@ export function ticketsSuite(stage: MediaStage): void {
     ['events instead of audio', 'speech', { input: 'x', stream_format: 'sse' }, 'stream_format'],
     ['a voice that is no text', 'speech', { input: 'x', voice: { id: 'v' } }, 'voice'],
   ])('%s in a body is 400, names the field, and leaves the ticket valid', async (_, operation, sent, param) => {
-    const scene = stage.world.scene(operation);
+    const scene = sceneOf(stage, operation);
     const { model } = scene;
     const ticket = await minted({ model, operation, ...(operation === 'speech' ? { input_chars: 1 } : {}) });
     const answer = await withTicket(operation, ticket, { model, ...sent });
@@ -198,7 +200,7 @@ export function ticketsSuite(stage: MediaStage): void {
   it('a model of another kind cannot buy a media ticket, and the error names its endpoint', async () => {
     const answer = await mint(stage.service, account.inferenceKey, { model: 'text/chat', operation: 'image' });
     expect(answer.error).toMatchObject({ type: 'invalid_request', message: expect.stringContaining('/chat/comp') });
-    const chat = await mint(stage.service, account.inferenceKey, { model: 'image/single-0', operation: 'chat' });
+    const chat = await mint(stage.service, account.inferenceKey, { model: 'image-single/m0', operation: 'chat' });
     expect(chat.error?.message).toContain('/images/generations');
   });
 }

@@ -352,4 +352,4 @@ describe('the service of `npm start`, by its own description', () => {
   });
 });
 
-describeEnclaves();
+await describeEnclaves();

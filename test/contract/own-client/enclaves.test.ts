@@ -8,39 +8,37 @@ import { checkReceipts, fetchOver, makePrivateClient, nodePlatform } from '@sott
 import { isRefusedByDefault } from '@sotto/wire';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
-import { startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
+import { startEnclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
-let made: TeeWorld | undefined;
-const world = (): TeeWorld => made ?? expect.unreachable('the enclaves run within tests and hooks only');
 const folder = useFolder('pins');
 const secret = 'THE-WORDS-THAT-MUST-NOT-LEAVE';
 const policy = { minimum_privacy: 'e2ee' };
 
-await describeInBothPlanes(
+await describeStage(
   'our client and providers in enclaves',
   async () => {
-    made = await startTeeWorld();
+    const spec = await startEnclaves();
     // Even sealed content goes to the provider over TLS, so the broker must trust the provider's certificate.
-    const { ca } = JSON.parse(await readFile(made.enclaves ?? '', 'utf8')) as { ca: string };
-    const caFile = join(dirname(made.enclaves ?? ''), 'ca.pem');
+    const { ca } = JSON.parse(await readFile(spec.enclaves ?? '', 'utf8')) as { ca: string };
+    const caFile = join(dirname(spec.enclaves ?? ''), 'ca.pem');
     await writeFile(caFile, ca);
-    return { ...made, environment: { NODE_EXTRA_CA_CERTS: caFile } };
+    return { ...spec, environment: { NODE_EXTRA_CA_CERTS: caFile } };
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
 
     const pinsOf = (kind: EnclaveKind): EnclavePins => ({
       family: familyOf(kind),
-      models: { [`sealed/${kind}`]: world().provider(kind).upstreamModel },
+      models: { [`sealed/${kind}`]: stage.standIns.provider(kind).upstreamModel },
       measurements: [testMeasurement],
     });
 
@@ -50,14 +48,14 @@ await describeInBothPlanes(
     const client = (...of: Parameters<typeof connect>) => connect(...of).openai;
     function connect(pinned = testMeasurement, changes: Partial<EnclavePins> = {}, acceptRelayAttacks = true) {
       const exchanges: EnclaveExchange[] = [];
-      const { controlUrl: controlOrigin, baseUrl: baseOrigin } = planes.service;
+      const { controlUrl: controlOrigin, baseUrl: baseOrigin } = stage.service;
       const providers = Object.fromEntries(
         enclaveKinds.map((kind) => [
           `sealed-${kind}`,
           { ...pinsOf(kind), measurements: [pinned], ...(kind === 'near' ? changes : {}) },
         ]),
       );
-      const { machine } = world().ground;
+      const { machine } = stage.standIns.ground;
       const { exchange, origin, session } = makePrivateClient(
         nodePlatform({ selfSigned: false }),
         {
@@ -114,8 +112,8 @@ await describeInBothPlanes(
         for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
         expect(text).toBe(`You said: ${secret} again`);
         // The enclave lists content that arrives in clear.
-        expect(world().provider(kind).heard).toEqual([]);
-        expect(planes.service.logs()).not.toContain(secret);
+        expect(stage.standIns.provider(kind).heard).toEqual([]);
+        expect(stage.service.logs()).not.toContain(secret);
       });
 
       it('is served without a further option only if a malicious broker could not read it', async () => {
@@ -175,7 +173,7 @@ await describeInBothPlanes(
         for (const checks of [found.broker, found.enclave]) {
           expect(checks).toContainEqual(expect.objectContaining({ name: 'receipt.response', outcome: 'failed' }));
         }
-        expect(planes.service.logs()).not.toContain(receipt);
+        expect(stage.service.logs()).not.toContain(receipt);
       },
     );
 
@@ -196,7 +194,7 @@ await describeInBothPlanes(
     async function report(pins: object, more: readonly string[] = []) {
       const file = join(folder, 'pins.json');
       await writeFile(file, JSON.stringify(pins));
-      const { baseUrl, controlUrl } = planes.service;
+      const { baseUrl, controlUrl } = stage.service;
       const asked = ['--model', 'sealed/near', '--control-url', controlUrl, '--pins', file, ...more];
       const run = runSotto(['verify', baseUrl, ...asked], { INFERENCE_KEY: account.inferenceKey });
       return { code: await run.ended, out: run.out(), err: run.err() };
@@ -237,7 +235,7 @@ await describeInBothPlanes(
     });
 
     it('a provider that shows evidence for its own nonce is detected, and gets nothing', async () => {
-      const provider = world().provider('venice');
+      const provider = stage.standIns.provider('venice');
       provider.tamper = (shown) => ({ ...shown, nonce: 'ab'.repeat(32) });
       const failure = await ask('venice', [{ role: 'user', content: secret }]).catch((error: unknown) => error);
       provider.tamper = (shown) => shown;

@@ -4,14 +4,12 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, expectSettled, usageRows } from '../../kit/books.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { hello } from '../../kit/client.ts';
 import { processesMentioning } from '../../kit/npm-start.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
 import { openStream, text } from '../../kit/scenes/events.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const model = 'acme/small';
 const pricing = { input: 0.5, output: 1.5 };
@@ -43,35 +41,27 @@ if (${stubborn}) {
 } else read().catch(() => {});
 `;
 
-let provider: FakeProvider;
-
-await describeInBothPlanes(
+await describeStage(
   'a kill in the middle of an answer',
-  async () => {
-    provider = await startProvider();
-    return {
-      ...filesOf([providerEntry('acme', provider.baseUrl)], [textModel(model, [routeEntry('acme', pricing)])]),
-      stop: () => provider.stop(),
-    };
-  },
-  (planes) => {
+  { providers: { acme: {} }, models: { [model]: { routes: { acme: { pricing } } } } },
+  (stage) => {
     let folder: string;
     let account: TestAccount;
     beforeAll(() => {
       // The gate after the last piece never opens.
-      provider.answer((_, response) => {
+      stage.provider('acme').answer((_, response) => {
         openStream(response);
         for (const piece of pieces) response.write(text(piece));
       });
     });
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'sotto-kills-'));
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
     afterEach(() => rm(folder, { recursive: true, force: true }));
 
     const sotto = (args: readonly string[]): SottoRun => {
-      const { baseUrl, controlUrl } = planes.service;
+      const { baseUrl, controlUrl } = stage.service;
       const [command = '', ...rest] = args;
       const at = ['--base-url', baseUrl, '--control-url', controlUrl, '--allow-simulated'];
       return runSotto([command, ...rest, ...at], {
@@ -93,12 +83,12 @@ await describeInBothPlanes(
 
     /** Nothing runs, listens, is held or was charged for more than the provider produced. */
     const expectNothingLeft = async (url: string): Promise<void> => {
-      await provider.seen.at(-1)?.closed;
+      await stage.provider('acme').seen.at(-1)?.closed;
       await until(async () => (await processesMentioning(folder)).length === 0, 'no process is left');
       await expect(fetch(url)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
       expect(readdirSync(folder).filter((name) => name.startsWith('sotto-run-'))).toEqual([]);
-      await expectSettled(planes.service, account, 10_000_000_000n);
-      const rows = await usageRows(planes.service, account);
+      await expectSettled(stage.service, account, 10_000_000_000n);
+      const rows = await usageRows(stage.service, account);
       expect(rows).toMatchObject([{ status: 'cancelled' }]);
       for (const { prompt_tokens, completion_tokens, cost } of rows) {
         expect(completion_tokens).toBeLessThanOrEqual(producedTokens);

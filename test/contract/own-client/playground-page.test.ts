@@ -1,34 +1,21 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeInWorld, thoroughly } from '../../kit/both-planes.ts';
-import { startWorld } from '../../kit/conformance.ts';
+import { acme } from '../../kit/conformance.ts';
 import { buildPlayground } from '../../kit/playground.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
 import { runSotto, type SottoRun } from '../../kit/run-sotto.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { expectGoodLooks, hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
 
 const canary = 'CANARY-OF-A-PROMPT-7d1c';
 const answer = 'Hello there, this is a provider.';
 
-await describeInWorld(
+await describeStage(
   'the page of sotto playground',
-  {
-    start: () => startWorld(answerChat),
-    setupOf: (world) => ({
-      registry: world.registry,
-      catalog: world.catalog,
-      environment: {
-        ACME_API_KEY: 'acme-key',
-        IMAGE_GENERATION: 'on',
-        SPEECH_SYNTHESIS: 'on',
-        ATTESTATION: 'simulated',
-      },
-      enclaves: 'assumed',
-      stop: () => world.stop(),
-    }),
-  },
-  (planes) => {
+  { ...acme, features: ['images', 'speech', 'evidence'] },
+  (stage) => {
     let control: RecordingProxy;
     let start: () => SottoRun;
     let playground: SottoRun;
@@ -37,9 +24,9 @@ await describeInWorld(
     let inferenceKey: string;
     beforeAll(async () => {
       await buildPlayground();
-      control = await startRecordingProxy(planes.service.controlUrl);
-      ({ inferenceKey } = await planes.service.createAccount());
-      const origins = ['--base-url', planes.service.baseUrl, '--control-url', control.url];
+      control = await startRecordingProxy(stage.service.controlUrl);
+      ({ inferenceKey } = await stage.service.createAccount());
+      const origins = ['--base-url', stage.service.baseUrl, '--control-url', control.url];
       start = () => runSotto(['playground', ...origins, '--allow-simulated'], { INFERENCE_KEY: inferenceKey });
       playground = start();
       address = await addressOf(playground);
@@ -49,7 +36,7 @@ await describeInWorld(
       await playground?.ended;
       control?.close();
     });
-    afterEach(() => planes.world.reset());
+    afterEach(() => stage.reset());
     // The browser fails each test whose page asks another origin, breaks its policy, or writes an error.
     const browser = useBrowser(() => ({ control: new URL(address).origin, broker: new URL(address).origin }));
     const open = (): Promise<Page> => browser.open(address);
@@ -68,13 +55,13 @@ await describeInWorld(
       await receipt.getByText('The sotto command sent the key to control only.', { exact: false }).waitFor();
       await receipt.getByRole('button', { name: /^Broker.*simulated, not verified/ }).click();
       await receipt
-        .getByText(`The sotto command verified ${new URL(planes.service.baseUrl).origin}`, { exact: false })
+        .getByText(`The sotto command verified ${new URL(stage.service.baseUrl).origin}`, { exact: false })
         .waitFor();
 
-      expect(planes.world.provider('acme').seen.at(-1)?.text).toContain(canary);
+      expect(stage.provider('acme').seen.at(-1)?.text).toContain(canary);
       expect(control.heard()).toContain(inferenceKey);
       expect(control.heard()).not.toContain(canary);
-      expect(planes.service.logs()).not.toContain(canary);
+      expect(stage.service.logs()).not.toContain(canary);
       expect(sent.join()).toContain(canary);
       const html = await page.evaluate<string>(
         'document.documentElement.outerHTML + JSON.stringify({ ...sessionStorage })',
@@ -100,17 +87,17 @@ await describeInWorld(
 
     it('streams, can be stopped, and continues the conversation', async () => {
       const pieces = Array.from({ length: 200 }, (_, index) => `word${String(index)} `);
-      planes.world.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
+      stage.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
       const page = await open();
       await chooseModel(page, 'acme/small');
       await ask(page, 'Talk');
       await page.getByText(/word3/).waitFor();
       await page.getByRole('button', { name: 'Stop' }).click();
       await page.getByText(/^Stopped\./).waitFor();
-      planes.world.reset();
+      stage.reset();
       await ask(page, 'Go on');
       await page.getByText(answer).waitFor();
-      expect(JSON.stringify(planes.world.provider('acme').seen.at(-1)?.body.messages)).toMatch(/Talk.*word3.*Go on/);
+      expect(JSON.stringify(stage.provider('acme').seen.at(-1)?.body.messages)).toMatch(/Talk.*word3.*Go on/);
     });
 
     it('has the command encrypt, or send nothing, and offers no compatibility mode', async () => {
@@ -130,12 +117,12 @@ await describeInWorld(
       expect(await page.getByRole('radio', { name: /^Compatibility mode/ }).count()).toBe(0);
       await ask(page, canary);
       await page.getByText('no_provider_route_meets_privacy').waitFor();
-      expect(planes.world.provider('acme').seen).toEqual([]);
+      expect(stage.provider('acme').seen).toEqual([]);
       expect(control.heard()).not.toContain(canary);
     });
 
     it('says how to handle a failure, and links to the dashboard in another tab', async () => {
-      planes.world.provider('flaky').answer(answerError(500));
+      stage.provider('flaky').answer(answerError(500));
       const page = await open();
       await chooseModel(page, 'flaky/chat');
       await ask(page, 'Hello');
@@ -149,7 +136,7 @@ await describeInWorld(
 
     it('creates an image', async () => {
       const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-      planes.world
+      stage
         .provider('beta')
         .answer((_, response) => sendJson(response, 200, { created: 1, data: [{ b64_json: pixel }] }));
       const page = await open();

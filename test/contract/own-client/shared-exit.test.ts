@@ -2,33 +2,25 @@ import { randomBytes } from 'node:crypto';
 import type { PrivateFetch } from '@sotto/client';
 import { makePrivateFetch, nodePlatform } from '@sotto/client/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
-import { startProvider } from '../../kit/provider.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
 import { get, post } from '../../kit/send.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const model = 'acme/small';
 const requestLimit = 5;
 const controlLimit = 40;
 const receiptLimit = 600;
 
-await describeInBothPlanes(
+await describeStage(
   'users behind one exit of a relay',
-  async () => {
-    const provider = await startProvider();
-    return {
-      ...filesOf(
-        [providerEntry('acme', provider.baseUrl)],
-        [textModel(model, [routeEntry('acme', { input: 0.5, output: 1.5 })])],
-      ),
-      environment: { RATE_LIMIT_REQUESTS: String(requestLimit), RATE_LIMIT_CONTROL: String(controlLimit) },
-      stop: () => provider.stop(),
-    };
+  {
+    providers: { acme: {} },
+    models: { [model]: { routes: { acme: [0.5, 1.5] } } },
+    environment: { RATE_LIMIT_REQUESTS: String(requestLimit), RATE_LIMIT_CONTROL: String(controlLimit) },
   },
-  (planes) => {
+  (stage) => {
     let relay: TestRelay;
     const opened: PrivateFetch[] = [];
     beforeAll(async () => {
@@ -41,18 +33,18 @@ await describeInBothPlanes(
 
     /** A new user whose client connects through the relay. Its key was never used. */
     const newUser = async () => {
-      const { inferenceKey } = await planes.service.createAccount();
+      const { inferenceKey } = await stage.service.createAccount();
       const platform = nodePlatform({
         ...{ selfSigned: false, relay: `socks5://127.0.0.1:${relay.port}`, relaysPlainHttp: true },
       });
       const fetch = makePrivateFetch(platform, {
-        ...{ apiKey: inferenceKey, controlOrigin: planes.service.controlUrl, baseOrigin: planes.service.baseUrl },
+        ...{ apiKey: inferenceKey, controlOrigin: stage.service.controlUrl, baseOrigin: stage.service.baseUrl },
         ...{ allowSimulated: true, ticketsAhead: 0 },
       });
       opened.push(fetch);
       const ask = async (headers: Record<string, string> = {}): Promise<number> => {
         const body = JSON.stringify({ model, messages: hello });
-        const url = `${planes.service.baseUrl}/chat/completions`;
+        const url = `${stage.service.baseUrl}/chat/completions`;
         const answer = await fetch(url, { method: 'POST', headers, body });
         await answer.body?.cancel();
         return answer.status;
@@ -83,7 +75,7 @@ await describeInBothPlanes(
     });
 
     it('goes on being served while others send wrong keys, which are limited by the address', async () => {
-      const { controlUrl } = planes.service;
+      const { controlUrl } = stage.service;
       const seen = await newUser();
       expect(await seen.ask()).toBe(200);
       const mint = (key: string) => post(`${controlUrl}/inference/tickets`, { model }, bearer(key));
@@ -97,7 +89,7 @@ await describeInBothPlanes(
       const user = await newUser();
       const secret = randomBytes(32).toString('hex');
       expect(await user.ask({ 'x-router-receipt': secret })).toBe(200);
-      const receipt = (of: string) => get(`${planes.service.baseUrl}/inference/receipt`, { 'x-router-receipt': of });
+      const receipt = (of: string) => get(`${stage.service.baseUrl}/inference/receipt`, { 'x-router-receipt': of });
       expect(await guess(receipt, 404, 2 * receiptLimit)).toBeLessThanOrEqual(receiptLimit);
       expect((await receipt(secret)).status).toBe(200);
     });

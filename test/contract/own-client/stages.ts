@@ -1,3 +1,5 @@
+/** Our client is tested against a stand-in of the service, which answers as a test says. */
+
 import { createPrivateFetch, type PrivateFetch, type PrivateFetchOptions } from '@sotto/client';
 import { makePrivateFetch, nodePlatform } from '@sotto/client/testing';
 import OpenAI from 'openai';

@@ -1,53 +1,39 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { ask as askAs } from '../../kit/client.ts';
-import { answerChat, answerError, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { answerError } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
-let provider: FakeProvider;
-let backup: FakeProvider;
 const listed = ['temperature', 'tools', 'max_tokens'];
+const route = (upstream: string, capabilities: object = {}) =>
+  ({ upstream, pricing: [0.5, 1.5], capabilities }) as const;
 
-await describeInBothPlanes(
+await describeStage(
   'parameters of a model',
-  async () => {
-    [provider, backup] = await Promise.all([startProvider(), startProvider()]);
-    const pricing = { input: 0.5, output: 1.5 };
-    const route = (id: string, upstream_model: string, capabilities: object = {}) =>
-      routeEntry(id, pricing, { upstream_model, capabilities });
-    return {
-      ...filesOf(
-        [providerEntry('acme/eu', provider.baseUrl), providerEntry('beta', backup.baseUrl)],
-        [
-          textModel('acme/picky', [route('acme/eu', 'picky-v1', { tools: true })], {
-            supported_parameters: listed,
-            parameter_ranges: { temperature: { max: 1 } },
-          }),
-          textModel('acme/thinker', [route('acme/eu', 'thinker-v1', { reasoning: { efforts: ['low', 'high'] } })]),
-          textModel('acme/twice', [route('acme/eu', 'twice-v1'), route('beta', 'twice-v1')]),
-        ],
-      ),
-      stop: async () => void (await Promise.all([provider.stop(), backup.stop()])),
-    };
+  {
+    providers: { 'acme/eu': {}, beta: {} },
+    models: {
+      'acme/picky': {
+        routes: { 'acme/eu': route('picky-v1', { tools: true }) },
+        supported_parameters: listed,
+        parameter_ranges: { temperature: { max: 1 } },
+      },
+      'acme/thinker': { routes: { 'acme/eu': route('thinker-v1', { reasoning: { efforts: ['low', 'high'] } }) } },
+      'acme/twice': { routes: { 'acme/eu': route('twice-v1'), beta: route('twice-v1') } },
+    },
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
-    beforeEach(() => {
-      for (const each of [provider, backup]) {
-        each.seen.length = 0;
-        each.answer(answerChat());
-      }
-    });
+    beforeEach(() => stage.reset());
 
     const ask = async (body: object) => {
-      const { status, json } = await askAs(planes.service, account.inferenceKey, { model: 'acme/picky', ...body });
+      const { status, json } = await askAs(stage.service, account.inferenceKey, { model: 'acme/picky', ...body });
       return { status, json: json as { error?: { type: string; param?: string; message: string } } };
     };
-    const upstream = () => provider.seen.at(-1)?.body;
+    const upstream = () => stage.provider('acme/eu').seen.at(-1)?.body;
 
     it('reach the provider within its ranges, without those that it would reject', async () => {
       const body = {
@@ -66,7 +52,7 @@ await describeInBothPlanes(
     it('are all required by require_parameters, and the error names the missing ones', async () => {
       const strict = { provider: { require_parameters: true } };
       expect((await ask({ temperature: 0.5, ...strict })).status).toBe(200);
-      provider.seen.length = 0;
+      stage.provider('acme/eu').seen.length = 0;
       const { status, json } = await ask({ seed: 1, ...strict });
       expect({ status, type: json.error?.type, param: json.error?.param }).toEqual({
         status: 400,
@@ -74,7 +60,7 @@ await describeInBothPlanes(
         param: 'provider.require_parameters',
       });
       expect(json.error?.message).toContain('`seed`');
-      expect(provider.seen).toEqual([]);
+      expect(stage.provider('acme/eu').seen).toEqual([]);
     });
 
     it.each([
@@ -91,7 +77,7 @@ await describeInBothPlanes(
       expect(unknown).toMatchObject({ status: 400, json: { error: { type: 'no_provider_route' } } });
       const ceiling = await ask({ max_tokens: 1001 });
       expect(ceiling).toMatchObject({ status: 400, json: { error: { type: 'context_too_large' } } });
-      expect(provider.seen).toEqual([]);
+      expect(stage.provider('acme/eu').seen).toEqual([]);
     });
 
     describe('of one provider', () => {
@@ -125,7 +111,7 @@ await describeInBothPlanes(
         });
         expect(json.error?.message).toContain(`\`acme_parameters.${name}\` is not taken.`);
         expect(json.error?.message).toContain('`top_k`');
-        expect(provider.seen).toEqual([]);
+        expect(stage.provider('acme/eu').seen).toEqual([]);
       });
 
       it('are not validated for a provider that cannot serve, and are for one that may', async () => {
@@ -133,7 +119,7 @@ await describeInBothPlanes(
         for (const policy of [{ ignore: ['acme'] }, 'beta', { only: ['beta'] }]) {
           const asked = { model, provider: policy, acme_parameters: { N: 8 }, unknown_parameters: { N: 8 } };
           expect((await ask(asked)).status).toBe(200);
-          expect(backup.seen.at(-1)?.body).not.toHaveProperty('N');
+          expect(stage.provider('beta').seen.at(-1)?.body).not.toHaveProperty('N');
         }
         for (const order of [
           ['beta', 'acme'],
@@ -142,15 +128,15 @@ await describeInBothPlanes(
           const { status, json } = await ask({ model, provider: { order }, acme_parameters: { N: 8 } });
           expect([status, json.error?.param]).toEqual([400, 'acme_parameters.N']);
         }
-        expect(provider.seen).toEqual([]);
+        expect(stage.provider('acme/eu').seen).toEqual([]);
       });
 
       it('do not reach another provider that takes over', async () => {
-        provider.answer(answerError(500));
+        stage.provider('acme/eu').answer(answerError(500));
         const asked = { model: 'acme/twice', provider: { order: ['acme', 'beta'] }, acme_parameters: { top_k: 7 } };
         expect((await ask(asked)).status).toBe(200);
         expect(upstream()).toMatchObject({ top_k: 7 });
-        expect(backup.seen.at(-1)?.body).not.toHaveProperty('top_k');
+        expect(stage.provider('beta').seen.at(-1)?.body).not.toHaveProperty('top_k');
       });
 
       it('are for 64 providers at most', async () => {
@@ -163,7 +149,7 @@ await describeInBothPlanes(
     });
 
     it('are shown in the list of models if the catalog has them', async () => {
-      const answer = await fetch(`${planes.service.controlUrl}/catalog/models`);
+      const answer = await fetch(`${stage.service.controlUrl}/catalog/models`);
       const { data } = (await answer.json()) as {
         data: { id: string; provider_routes: { supported_parameters?: string[] }[] }[];
       };

@@ -2,16 +2,16 @@ import { readBill, readPrices, verifyCharge } from '@sotto/client/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, allOf } from '../../kit/answer.ts';
 import { costOf } from '../../kit/books.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { ask, type Flow } from '../../kit/client.ts';
 import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
 import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
 import type { Dialect } from '../../kit/dialects/dialect.ts';
 import { googleDialect } from '../../kit/dialects/google.ts';
 import { openAiDialect } from '../../kit/dialects/openai.ts';
-import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
+import type { ProviderHandler } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import type { ModelSpec } from '../../kit/stage/spec.ts';
 import {
   comparable,
   embeddingRecordings,
@@ -95,58 +95,51 @@ function expectBillHolds(id: string, usage: object): void {
   for (const charge of bill.charges) expect(['exact', 'within']).toContain(verifyCharge(charge, prices.prices).result);
 }
 
-const route = ({ name: upstream_model, api }: Recording): object =>
-  routeEntry(`tape-${api}`, price, {
-    upstream_model,
-    capabilities: { tools: true, reasoning: { efforts: ['low'], can_disable: true } },
-  });
+const modelTaped = ({ name: upstream, api }: Recording): ModelSpec => {
+  const capabilities = { tools: true, reasoning: { efforts: ['low'], can_disable: true } };
+  const routes = { [`tape-${api}`]: { upstream, pricing: price, capabilities } };
+  return { routes, context_length: 131_072, max_output_tokens: 16_384 };
+};
 
-await describeInBothPlanes(
+await describeStage(
   'a recorded answer',
-  async () => {
-    const providers = await Promise.all(
-      Object.entries(dialects).map(async ([api, dialect]) => ({
-        api,
-        dialect,
-        fake: await startProvider(replaying(dialect)),
-      })),
-    );
-    const length = { context_length: 131_072, max_output_tokens: 16_384 };
-    const models = tapes.map((recording) => textModel(modelOf(recording.name), [route(recording)], length));
-    const cohere = await startProvider(({ path, body }, response) => {
-      const tape = embeddingTapes.find(({ name }) => path === '/v2/embed' && name === body.model);
-      response.writeHead(tape === undefined ? 404 : 200, { 'content-type': 'application/json', 'x-provider': 'LEAK' });
-      response.end(tape?.body);
-    });
-    const embeddingModels = embeddingTapes.map(({ name }) => ({
-      id: `embed/${name}`,
-      model_type: 'embedding',
-      context_length: 512,
-      routes: [routeEntry('tape-cohere', { input: 0.5 }, { upstream_model: name })],
-    }));
-    return {
-      ...filesOf(
-        [
-          providerEntry('tape-cohere', `${new URL(cohere.baseUrl).origin}/v2`, { adapter: 'cohere' }),
-          ...providers.map(({ api, dialect, fake }) =>
-            providerEntry(`tape-${api}`, new URL(fake.baseUrl).origin + dialect.basePath, { adapter: dialect.adapter }),
-          ),
-        ],
-        [...models, ...embeddingModels],
-      ),
-      stop: async () => {
-        for (const { fake } of [...providers, { fake: cohere }]) await fake.stop();
+  {
+    providers: {
+      'tape-cohere': {
+        dialect: { adapter: 'cohere', basePath: '/v2' },
+        answers({ path, body }, response) {
+          const tape = embeddingTapes.find(({ name }) => path === '/v2/embed' && name === body.model);
+          const headers = { 'content-type': 'application/json', 'x-provider': 'LEAK' };
+          response.writeHead(tape === undefined ? 404 : 200, headers);
+          response.end(tape?.body);
+        },
       },
-    };
+      ...Object.fromEntries(
+        Object.entries(dialects).map(([api, dialect]) => [`tape-${api}`, { dialect, answers: replaying(dialect) }]),
+      ),
+    },
+    models: {
+      ...Object.fromEntries(tapes.map((recording) => [modelOf(recording.name), modelTaped(recording)])),
+      ...Object.fromEntries(
+        embeddingTapes.map(({ name }) => [
+          `embed/${name}`,
+          {
+            type: 'embedding',
+            context_length: 512,
+            routes: { 'tape-cohere': { upstream: name, pricing: { input: 0.5 } } },
+          },
+        ]),
+      ),
+    },
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
 
     const request = (flow: Flow, name: string, more: object = {}): Promise<Answer> =>
-      ask(planes.service, account.inferenceKey, { model: modelOf(name), messages, ...more }, { flow });
+      ask(stage.service, account.inferenceKey, { model: modelOf(name), messages, ...more }, { flow });
 
     describe.each(['compatibility', 'ticket'] as const)('in the %s flow', (flow) => {
       it.each(tapes.filter(({ whole }) => whole !== undefined))(
@@ -195,7 +188,7 @@ await describeInBothPlanes(
           meta: { billed_units: { input_tokens: number } };
         };
         const request = { model: `embed/${name}`, input: recorded.texts };
-        const answer = await ask(planes.service, account.inferenceKey, request, { flow, path: '/embeddings' });
+        const answer = await ask(stage.service, account.inferenceKey, request, { flow, path: '/embeddings' });
         expect(answer.status, answer.text).toBe(200);
         const tokens = recorded.meta.billed_units.input_tokens;
         expect(JSON.parse(answer.text)).toMatchObject({
@@ -227,14 +220,14 @@ await describeInBothPlanes(
     });
 
     it('is charged to the nano-dollar by the usage in the answers', async () => {
-      const fresh = await planes.service.createAccount();
+      const fresh = await stage.service.createAccount();
       let cost = 0;
       for (const { name } of tapes.filter(({ whole }) => whole !== undefined)) {
         const body = { model: modelOf(name), messages };
-        const answer = await ask(planes.service, fresh.inferenceKey, body);
+        const answer = await ask(stage.service, fresh.inferenceKey, body);
         cost += Math.round(JSON.parse(answer.text).usage.cost * 1e9);
       }
-      expect(await planes.service.settled(fresh)).toBe(10_000_000_000n - BigInt(cost));
+      expect(await stage.service.settled(fresh)).toBe(10_000_000_000n - BigInt(cost));
     });
   },
 );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { heldAnswers } from '../../kit/openai/watched-answer.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { aiSdkSuite } from './ai-sdk.ts';
 import { anthropicSuite } from './anthropic.ts';
 import { instructorSuite } from './instructor.ts';
@@ -13,9 +13,9 @@ import { openAiSuite } from './openai.ts';
 import { openAiAgentsSuite } from './openai-agents.ts';
 import { openAiResponsesSuite } from './openai-responses.ts';
 import { openRouterSuite } from './openrouter.ts';
-import { startWorld } from './world.ts';
+import { sdkSpec } from './world.ts';
 
-await describeInWorld('real clients', { start: startWorld, setupOf: (world) => world }, (stage) => {
+await describeStage('real clients', sdkSpec, (stage) => {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount();
@@ -25,7 +25,7 @@ await describeInWorld('real clients', { start: startWorld, setupOf: (world) => w
       return stage.service;
     },
     get provider() {
-      return stage.world.provider;
+      return stage.provider('acme');
     },
     get inferenceKey() {
       return account.inferenceKey;

@@ -4,7 +4,8 @@ import createInstructor from '@instructor-ai/instructor';
 import { describe, expect, it } from 'vitest';
 // Instructor needs schemas of zod 3.
 import { z } from 'zod/v3';
-import { breakOff, type ClientWorld, cities, chatModel as model, openAiClients, startWorld, weather } from './world.ts';
+import { startProvider } from '../../kit/provider.ts';
+import { answer, breakOff, type ClientWorld, cities, chatModel as model, openAiClients, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'weather?' }];
 const program = fileURLToPath(new URL('instructor-program.mjs', import.meta.url));
@@ -51,8 +52,8 @@ export function instructorSuite(world: ClientWorld): void {
         );
       });
     // The world's own provider keeps what the service sends it.
-    const { provider, stop } = await startWorld();
-    const straight = await endAt(provider.baseUrl, 'key', 'small-v1').finally(stop);
+    const provider = await startProvider(answer);
+    const straight = await endAt(provider.baseUrl, 'key', 'small-v1').finally(() => provider.stop());
     const through = await endAt(world.service.baseUrl, world.inferenceKey, model);
     // The loop over the pieces neither ends nor throws. The error is a rejection that a program cannot handle.
     expect([straight, through]).toEqual(Array(2).fill({ code: 1, stdout: '' }));

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { noteSkip, onPath } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { chatModel, reasoningText, startWorld } from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { chatModel, reasoningText, sdkSpec } from './world.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const run = promisify(execFile);
@@ -71,13 +71,13 @@ interface Outcomes {
 }
 type Outcome = { readonly said: string } | { readonly error: string };
 
-await describeInWorld('clients of other languages', { start: startWorld, setupOf: (world) => world }, (stage) => {
+await describeStage('clients of other languages', sdkSpec, (stage) => {
   let account: TestAccount;
   beforeAll(async () => {
     account = await stage.service.createAccount();
   });
 
-  const straight = (): readonly string[] => [stage.world.provider.baseUrl, 'key', 'small-v1'];
+  const straight = (): readonly string[] => [stage.provider('acme').baseUrl, 'key', 'small-v1'];
   const through = (): readonly string[] => [stage.service.baseUrl, account.inferenceKey, chatModel];
 
   const expectTheSame = async (outcomesAt: (place: readonly string[]) => Promise<Outcomes>): Promise<Outcomes> => {

@@ -1,3 +1,5 @@
+/** Real clients need more than a catalog: a provider that plays a conversation, our own client as a `fetch`, and the local proxy. */
+
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createPrivateFetch, type PrivateFetch } from '@sotto/client';
@@ -12,16 +14,10 @@ import {
 import { listenOnLoopback } from '@sotto/test-servers';
 import OpenAI from 'openai';
 import { afterAll, beforeAll } from 'vitest';
-import type { PlanesSetup } from '../../kit/both-planes.ts';
-import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import {
-  type FakeProvider,
-  type ProviderHandler,
-  type SeenRequest,
-  sendJson,
-  startProvider,
-} from '../../kit/provider.ts';
+import type { Prices } from '../../kit/catalog.ts';
+import { type FakeProvider, type ProviderHandler, type SeenRequest, sendJson } from '../../kit/provider.ts';
 import type { Service } from '../../kit/service.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
 
 export const chatModel = 'acme/small';
 export const embeddingModel = 'acme/embed';
@@ -85,34 +81,6 @@ const thoughts = ['Let me', ' think', ' – "hm".'];
 export const toolsSaid = (sky: string): string =>
   `The tools said: ${cities.map((city) => `${sky} in ${city}`).join(' / ')}`;
 
-/** Starts the provider, and builds the files that add its models to the catalog. */
-export async function startWorld(): Promise<PlanesSetup & { readonly provider: FakeProvider }> {
-  const provider = await startProvider(answer);
-  const capabilities = { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } };
-  const chat = { input: 0.5, output: 1.5, cached_input: 0.05 };
-  const route = (upstream_model: string, pricing: Prices, more: object = {}) =>
-    routeEntry('acme', pricing, { upstream_model, ...more });
-  return {
-    provider,
-    ...filesOf(
-      [providerEntry('acme', provider.baseUrl, { name: 'Acme' })],
-      [
-        textModel(chatModel, [route('small-v1', chat, { capabilities })], { context_length: contextLength }),
-        {
-          id: embeddingModel,
-          model_type: 'embedding',
-          context_length: 8000,
-          routes: [route('embed-1', { input: 0.02 })],
-        },
-        { id: imageModel, model_type: 'image', routes: [route('paint-1', { image: 0.04 })] },
-        { id: voiceModel, model_type: 'tts', routes: [route('voice-1', { input_characters: 15 })] },
-      ],
-    ),
-    environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
-    stop: () => provider.stop(),
-  };
-}
-
 /** The tokens that the chat model holds. */
 const contextLength = 8000;
 
@@ -128,7 +96,7 @@ const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-
  * streams without end, and `break off` begins a stream, or nothing, and closes the connection. A request with tools gets tool calls,
  * and their results are repeated. A JSON schema gets JSON. Other text is repeated; `think aloud` gets reasoning, too.
  */
-const answer: ProviderHandler = async (request, response) => {
+export const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
   if (request.path.endsWith('/images/generations')) {
     return sendJson(response, 200, { created: 1, data: [{ b64_json: picture.toString('base64') }] });
@@ -191,6 +159,28 @@ const answer: ProviderHandler = async (request, response) => {
   if (calls.length === 0) for (const piece of content.match(/\s*\S+/g) ?? []) send({ content: piece });
   send({}, finish_reason);
   response.end(`data: ${JSON.stringify({ ...identity, choices: [], usage })}\n\ndata: [DONE]\n\n`);
+};
+
+const route = (upstream: string, pricing: Prices) => ({ acme: { upstream, pricing } });
+
+/** A provider that answers by the content of a request, with a model of each kind. */
+export const sdkSpec: StageSpec = {
+  providers: { acme: { name: 'Acme', answers: answer } },
+  models: {
+    [chatModel]: {
+      routes: {
+        acme: {
+          upstream: 'small-v1',
+          pricing: { input: 0.5, output: 1.5, cached_input: 0.05 },
+          capabilities: { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } },
+        },
+      },
+    },
+    [embeddingModel]: { type: 'embedding', context_length: 8000, routes: route('embed-1', { input: 0.02 }) },
+    [imageModel]: { type: 'image', routes: route('paint-1', { image: 0.04 }) },
+    [voiceModel]: { type: 'tts', routes: route('voice-1', { input_characters: 15 }) },
+  },
+  features: ['images', 'speech'],
 };
 
 /** Sends the text in pieces. `break off` makes it break off. */

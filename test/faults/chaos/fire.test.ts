@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectCivil, type Load, startLoad, untilReadiness, untilServed } from '../../kit/load.ts';
 import { Random } from '../../kit/random.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 /** The duration: `SOTTO_FIRE_MINUTES`, or long enough to kill every process a few times. */
 const minutes = Number(process.env.SOTTO_FIRE_MINUTES ?? 0.75);
 const seed = Number(process.env.SOTTO_FIRE_SEED ?? Date.now() % 1_000_000);
 
-let stage: Stage | undefined;
+let stage: OwnStage | undefined;
 
 beforeAll(async () => {
-  stage = await setStage('random kills under load', { toBeKilled: true });
+  stage = await startOwnStage('random kills under load', { toBeKilled: true });
 });
 afterAll(async () => {
   await stage?.stop();

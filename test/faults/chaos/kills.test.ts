@@ -16,18 +16,18 @@ import { peopleOf } from '../../kit/people.ts';
 import { lapseLeases } from '../../kit/redis-holds.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 const requests = 200;
 const credited = 1_000_000_000_000n;
 
 let redis: OwnRedis | undefined;
-let stage: Stage;
+let stage: OwnStage;
 let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
 
 beforeAll(async () => {
-  const set = await setStage('what kills Redis, Postgres and the two processes', { toBeKilled: true });
+  const set = await startOwnStage('what kills Redis, Postgres and the two processes', { toBeKilled: true });
   if (set === undefined) return;
   stage = set;
   redis = set.redis;

@@ -15,18 +15,18 @@ import {
 import { scripted } from '../../kit/scripted-provider.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 const credited = 1_000_000_000_000n;
 const pauseMs = 4000;
 
 let redis: OwnRedis | undefined;
-let stage: Stage;
+let stage: OwnStage;
 let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
 
 beforeAll(async () => {
-  const set = await setStage('what has Redis hang or lose everything', { toBeKilled: true });
+  const set = await startOwnStage('what has Redis hang or lose everything', { toBeKilled: true });
   if (set === undefined) return;
   stage = set;
   redis = set.redis;

@@ -1,10 +1,9 @@
 import { Pool } from 'undici';
 import { expect, it } from 'vitest';
 import { end, startNode } from '../../../tools/bench/contender.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { type Service, type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const model = 'burst-500';
 /** This exceeds the 2,000 requests of a burst that may wait. */
@@ -19,18 +18,17 @@ interface Answered {
 
 let provider: Awaited<ReturnType<typeof startNode>>;
 
-await describeInBothPlanes(
+await describeStage(
   'more than a broker can do',
   async () => {
     provider = await startNode('./processes/provider.ts', [], false);
-    const baseUrl = `http://127.0.0.1:${provider.port}/v1`;
-    const route = routeEntry('p', undefined, { upstream_model: model });
+    const server = { baseUrl: `http://127.0.0.1:${provider.port}/v1`, stop: () => end(provider.child) };
     return {
-      ...filesOf([providerEntry('p', baseUrl)], [textModel(`m/${model}`, [route])]),
-      stop: () => end(provider.child),
+      providers: { p: { server } },
+      models: { [`m/${model}`]: { routes: { p: { upstream: model, pricing: [1, 2] } } } },
     };
   },
-  (planes) => {
+  (stage) => {
     function openClients(service: Service, account: TestAccount) {
       const pool = new Pool(new URL(service.baseUrl).origin, { connections: clients, pipelining: 1 });
       const body = JSON.stringify({
@@ -63,7 +61,7 @@ await describeInBothPlanes(
     }
 
     it('requests beyond the waiting limit are served or get a 503 at once, and every answer is paid', async () => {
-      const { service } = planes;
+      const { service } = stage;
       const account = await service.createAccount({ usd: 1000 });
       const { ask, close } = openClients(service, account);
       const answers: Answered[] = [];

@@ -7,7 +7,9 @@ import { type OwnPostgres, startOwnPostgres } from '../../kit/postgres.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService, type TestAccount } from '../../kit/service.ts';
 import { mountSmallDisk, type SmallDisk } from '../../kit/small-disk.ts';
-import { catalogWith, pricing, stageProvider } from '../../kit/stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import { scriptedModel } from '../../kit/stage/scripted-model.ts';
+import type { GivenServer } from '../../kit/stage/spec.ts';
 
 export const creditedUsd = 10_000;
 
@@ -120,18 +122,18 @@ export async function openRig(what: string): Promise<Rig | undefined> {
     ...(names === undefined ? {} : { under: names.under }),
     stdout: () => elsewhere.get(plane) ?? logs[plane].fd,
   });
+  // Plain HTTP is allowed only on loopback, by this name.
+  const [alpha, beta] = toProviders.map(({ port }) => ({ baseUrl: `http://${nameOf('localhost')}:${port}/v1` })) as [
+    GivenServer,
+    GivenServer,
+  ];
+  const { files } = await StageProviders.start(scriptedModel({ servers: { alpha, beta } }));
   const databaseUrl = await postgres.createDatabase();
   const service = await startService({
     planes: 'two',
     databaseUrl: through(databaseUrl, testsToPostgres, '127.0.0.1'),
     redisUrl: through(redis.url, testsToRedis, '127.0.0.1'),
-    registry: JSON.stringify({
-      providers: toProviders.map(({ port }, at) =>
-        // Plain HTTP is allowed only on loopback, by this name.
-        stageProvider(['alpha', 'beta'][at] ?? '', `http://${nameOf('localhost')}:${port}/v1`),
-      ),
-    }),
-    catalog: catalogWith(pricing, ['alpha', 'beta']),
+    ...files,
     own: {
       broker: ownOf('broker', { REDIS_URL: through(redis.url, brokerToRedis, nameOf('redis.test')) }),
       control: ownOf('control', {

@@ -4,7 +4,7 @@ import { expectSettled } from '../../kit/books.ts';
 import type { Flow } from '../../kit/client.ts';
 import { expectFair, graceMs, type Load, readinessOf, type Sent, startLoad } from '../../kit/load.ts';
 import { until } from '../../kit/service.ts';
-import { totalMs } from '../../kit/stage.ts';
+import { totalMs } from '../../kit/stage/scripted-model.ts';
 import { type Fault, outcomeOf, unavailable } from './faults/fault.ts';
 import { networkFaults } from './faults/network.ts';
 import { postgresFaults } from './faults/postgres.ts';

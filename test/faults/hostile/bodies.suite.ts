@@ -5,8 +5,8 @@ import { hashSecret } from '@sotto/state';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/client.ts';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const sockets = 16;
@@ -15,7 +15,7 @@ const kib = 1024;
 /** Large bodies that never end must not keep other clients from sending theirs. */
 export const bodiesSuite: Suite = {
   name: 'bodies that do not end',
-  spec: { providers: [{ id: 'plain' }], shapes: { held: { plain: [1, 2] } }, copies: 1 },
+  spec: { providers: { plain: {} }, models: { held: { routes: { plain: [1, 2] } } }, copies: 1 },
   tests(stage) {
     const [control, broker] = originsOf(stage);
     let account: TestAccount;
@@ -23,7 +23,7 @@ export const bodiesSuite: Suite = {
     let opened: Socket[] = [];
     beforeAll(async () => {
       account = await stage.service.createAccount();
-      model = stage.world.model('held');
+      model = stage.model('held');
     });
     afterEach(() => {
       for (const socket of opened) socket.destroy();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 import { costlyBodies } from './costly-bodies.ts';
 import { expectAlive } from './origins.ts';
 
@@ -11,8 +11,8 @@ const capabilities = { tools: true, vision: true, structured_output: true };
 export const costlyBodiesSuite: Suite = {
   name: 'costly bodies',
   spec: {
-    providers: [{ id: 'plain' }],
-    shapes: { judged: { plain: { price: [1, 2], capabilities, context: 1_000_000 } } },
+    providers: { plain: {} },
+    models: { judged: { routes: { plain: { pricing: [1, 2], capabilities, context_length: 1_000_000 } } } },
     copies: 1,
   },
   tests(stage) {
@@ -22,7 +22,7 @@ export const costlyBodiesSuite: Suite = {
     beforeAll(async () => {
       poor = await stage.service.createAccount({ usd: 0 });
       rich = await stage.service.createAccount();
-      model = stage.world.model('judged');
+      model = stage.model('judged');
     });
 
     const post = async (path: string, body: string, account = poor) => {
@@ -113,7 +113,7 @@ export const costlyBodiesSuite: Suite = {
       const { status, param, message } = await post('/chat/completions', body, rich);
       expect([status, param]).toEqual([400, 'messages.0.content.0.image_url.url']);
       expect(message).toContain(named);
-      expect(stage.world.provider('plain').seen).toEqual([]);
+      expect(stage.provider('plain').seen).toEqual([]);
     });
 
     it('after all this a normal request is served, and no unexpected error was logged', async () => {

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { answerChat } from '../../kit/provider.ts';
 import { errorIn, open, readAnswers, speak } from '../../kit/raw-http.ts';
 import * as sse from '../../kit/scenes/events.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 /** A second request. A server that misreads the framing before it would answer it. */
@@ -67,13 +67,13 @@ const noRequests: readonly (readonly [name: string, bytes: string])[] = [
 /** Tests that each request has one unambiguous end. Otherwise the origin closes the connection. */
 export const framingSuite: Suite = {
   name: 'framing',
-  spec: { providers: [{ id: 'plain' }], shapes: { plain: { plain: [1, 2] } }, copies: 1 },
+  spec: { providers: { plain: {} }, models: { plain: { routes: { plain: [1, 2] } } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
     beforeAll(async () => {
       account = await stage.service.createAccount();
-      model = stage.world.model('plain');
+      model = stage.model('plain');
     });
     const start = ({ post }: Origin): string =>
       `POST ${post} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.inferenceKey}\r\ncontent-type: application/json\r\n`;
@@ -130,7 +130,7 @@ export const framingSuite: Suite = {
 
     it('a request sent during a stream does not end up in the stream', async () => {
       const { promise: held, resolve: finish } = Promise.withResolvers<void>();
-      stage.world.on('plain', async (_request, response) => {
+      stage.on('plain', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, sse.text('One. '));
         await held;
@@ -154,7 +154,7 @@ export const framingSuite: Suite = {
     });
 
     it('a request sent before an answer is not mistaken for part of it', async () => {
-      stage.world.on('plain', async (request, response) => {
+      stage.on('plain', async (request, response) => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         return answerChat({ content: 'Late.' })(request, response);
       });

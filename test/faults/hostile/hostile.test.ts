@@ -1,4 +1,5 @@
-import { describeSuites } from '../../kit/scenes/suite.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { joined } from '../../kit/stage/suites.ts';
 import { bodiesSuite } from './bodies.suite.ts';
 import { costlyBodiesSuite } from './costly-bodies.suite.ts';
 import { framingSuite } from './framing.suite.ts';
@@ -7,10 +8,8 @@ import { requestsSuite } from './requests.suite.ts';
 import { slowSuite } from './slow.suite.ts';
 
 // Two processes have separate memory and descriptors, which the tests measure.
-await describeSuites(
+await describeStage(
   'hostile clients and providers',
-  [framingSuite, requestsSuite, providersSuite, slowSuite, bodiesSuite, costlyBodiesSuite],
-  {
-    planes: ['two'],
-  },
+  ...joined(framingSuite, requestsSuite, providersSuite, slowSuite, bodiesSuite, costlyBodiesSuite),
+  { planes: ['two'] },
 );

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import { ask, bearer } from '../../kit/client.ts';
-import type { Stage } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
 
 /** One of the two origins, for raw requests. Use it only within tests and hooks. */
 export interface Origin {
@@ -43,8 +43,8 @@ export const originsOf = (stage: Stage): readonly [control: Origin, broker: Orig
 const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Asserts that a normal request is served despite the hostile clients. */
-export async function expectAlive({ service, world }: Stage, account: TestAccount, model: string): Promise<void> {
-  world.reset();
+export async function expectAlive({ service, reset }: Stage, account: TestAccount, model: string): Promise<void> {
+  reset();
   const answer = await ask(service, account.inferenceKey, { model });
   expect(answer.status, answer.text).toBe(200);
   const balance = await fetch(`${service.controlUrl}/balance`, { headers: bearer(account.managementKey) });

@@ -4,10 +4,10 @@ import { ask } from '../../kit/client.ts';
 import type { ProviderHandler } from '../../kit/provider.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { bothModes } from '../../kit/scenes/ways.ts';
-import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf } from '../../kit/stage/usual-answer.ts';
 import { originsOf } from './origins.ts';
 
 const megabyte = 2 ** 20;
@@ -35,15 +35,15 @@ const drained = (response: Parameters<ProviderHandler>[1]): Promise<unknown> =>
 export const providersSuite: Suite = {
   name: 'providers',
   spec: {
-    providers: [
-      { id: 'evil', timeouts: { total_ms: 4_000, first_byte_ms: 3_000 } },
-      { id: 'good' },
-      { id: 'spoken', kind: 'raw', timeouts: { total_ms: 6_000, first_byte_ms: 2_000 } },
-    ],
-    shapes: {
-      evil: { evil: price, good: dear },
-      alone: { evil: price },
-      spoken: { spoken: price, good: dear },
+    providers: {
+      evil: { timeouts: { total_ms: 4_000, first_byte_ms: 3_000 } },
+      good: {},
+      spoken: { server: 'raw', timeouts: { total_ms: 6_000, first_byte_ms: 2_000 } },
+    },
+    models: {
+      evil: { routes: { evil: price, good: dear } },
+      alone: { routes: { evil: price } },
+      spoken: { routes: { spoken: price, good: dear } },
     },
     copies: 40,
   },
@@ -60,13 +60,13 @@ export const providersSuite: Suite = {
       ['noise', ''],
     ])('a hundred megabytes of %s in one line are cut off, and the next serves', async (_, start) => {
       let written = 0;
-      stage.world.on('evil', async (_request, response) => {
+      stage.on('evil', async (_request, response) => {
         sse.openStream(response);
         response.write(start);
         written = await pour(response, Buffer.alloc(megabyte, 'x'), 100 * megabyte);
       });
       const before = rss();
-      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream: true });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('evil'), stream: true });
       expect(answer.content).toBe(textOf('good'));
       expect(written).toBeLessThan(20 * megabyte);
       expect(rss() - before).toBeLessThan(100 * megabyte);
@@ -74,13 +74,13 @@ export const providersSuite: Suite = {
 
     it('a whole answer of a hundred megabytes is cut off, and the next serves', async () => {
       let written = 0;
-      stage.world.on('evil', async (_request, response) => {
+      stage.on('evil', async (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.write('{"choices":[{"message":{"content":"');
         written = await pour(response, Buffer.alloc(megabyte, 'x'), 100 * megabyte);
       });
       const before = rss();
-      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil') });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('evil') });
       expect(answer.content).toBe(textOf('good'));
       expect(written).toBeLessThan(80 * megabyte);
       expect(rss() - before).toBeLessThan(250 * megabyte);
@@ -92,24 +92,24 @@ export const providersSuite: Suite = {
       ['roles', sse.role],
       ['line feeds', '\n'],
     ])('an endless stream of %s is not an answer: the next serves', async (_, frame) => {
-      stage.world.on('evil', async (_request, response) => {
+      stage.on('evil', async (_request, response) => {
         sse.openStream(response);
         await pour(response, Buffer.from(frame.repeat(500)), 300 * megabyte);
       });
-      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream: true });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('evil'), stream: true });
       expect(answer.content).toBe(textOf('good'));
     });
 
     it('an endless stream of text ends at the time limit, and costs at most its hold', async () => {
       const before = await stage.service.settled(account);
-      stage.world.on('evil', async (_request, response) => {
+      stage.on('evil', async (_request, response) => {
         sse.openStream(response);
         const piece = sse.text('And so on. ').repeat(20);
         while (await sse.send(response, piece)) await new Promise((resolve) => setTimeout(resolve, 2));
       });
       const memory = rss();
       const answer = await ask(stage.service, account.inferenceKey, {
-        model: stage.world.model('alone'),
+        model: stage.model('alone'),
         stream: true,
         max_tokens: 100,
       });
@@ -132,11 +132,11 @@ export const providersSuite: Suite = {
           });
 
       it('a compressed bomb is not decompressed, and the next serves', async () => {
-        stage.world.on('evil', (_request, response) => {
+        stage.on('evil', (_request, response) => {
           response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' }).end(bomb);
         });
         const before = rss();
-        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('evil'), stream });
         expect(answer.content).toBe(textOf('good'));
         expect(rss() - before).toBeLessThan(60 * megabyte);
       });
@@ -179,8 +179,8 @@ export const providersSuite: Suite = {
           true,
         ],
       ])('%s: the next serves', async (_, says, end) => {
-        stage.world.raw.says(says, end);
-        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('spoken'), stream });
+        stage.raw.says(says, end);
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('spoken'), stream });
         expect(answer).toMatchObject({ status: 200, content: textOf('good') });
       });
 
@@ -194,11 +194,11 @@ export const providersSuite: Suite = {
           link: '<http://evil.example/>; rel=preconnect',
           'strict-transport-security': 'max-age=1',
         };
-        stage.world.on('evil', (_request, response) => {
+        stage.on('evil', (_request, response) => {
           response.writeHead(200, headers).end(good);
         });
         for (let round = 0; round < 2; round += 1) {
-          const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('alone'), stream });
+          const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('alone'), stream });
           expect(answer.content).toBe('Fine.');
           expect(JSON.stringify([...answer.headers])).not.toMatch(/evil\.example|alt-svc|elsewhere/);
         }
@@ -209,11 +209,11 @@ export const providersSuite: Suite = {
         const body = stream
           ? `data: {${polluted},"choices":[{${polluted},"index":0,"delta":{${polluted},"content":"Fine."}}]}\n\n${sse.ending}`
           : `{${polluted},"choices":[{${polluted},"index":0,"message":{${polluted},"role":"assistant","content":"Fine."},"finish_reason":"stop"}],"usage":{${polluted},"prompt_tokens":1,"completion_tokens":1}}`;
-        stage.world.on('evil', (_request, response) => {
+        stage.on('evil', (_request, response) => {
           response.writeHead(200, { 'content-type': type }).end(body);
         });
         for (let round = 0; round < 2; round += 1) {
-          const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('alone'), stream });
+          const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('alone'), stream });
           expect(answer.content).toBe('Fine.');
           expect(answer.text).not.toMatch(/EVIL|polluted|__proto__/);
         }
@@ -225,12 +225,12 @@ export const providersSuite: Suite = {
         ['a NUL', Buffer.from('\\u0000')],
       ])('%s in its text do not break the service', async (_, odd) => {
         const [head = '', tail = ''] = good.split('Fine.');
-        stage.world.on('evil', (_request, response) => {
+        stage.on('evil', (_request, response) => {
           response
             .writeHead(200, { 'content-type': type })
             .end(Buffer.concat([Buffer.from(`${head}Fine.`), odd, Buffer.from(tail)]));
         });
-        const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('evil'), stream });
+        const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('evil'), stream });
         expect(answer.status).toBe(200);
         expect(answer.content.startsWith('Fine.') || answer.content === textOf('good')).toBe(true);
       });

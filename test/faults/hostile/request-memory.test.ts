@@ -2,32 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
-import { answerChat, answerError, type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
+import { answerChat, answerError, type SeenRequest } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const mebibyte = 1024 * 1024;
 /** A request holds three bytes for each of its body. One key may hold a quarter of this: a body of 8 MiB. */
 const memory = 96 * mebibyte;
 const largestBody = memory / 4 / 3;
 
-let provider: FakeProvider;
-
-await describeInBothPlanes(
+await describeStage(
   'the memory of running requests',
-  async () => {
-    provider = await startProvider();
-    const route = routeEntry('alpha', undefined, { capabilities: { vision: true } });
-    return {
-      ...filesOf([providerEntry('alpha', provider.baseUrl)], [textModel('m/one', [route])]),
-      environment: { REQUEST_MEMORY_MIB: String(memory / mebibyte) },
-      stop: () => provider.stop(),
-    };
+  {
+    providers: { alpha: {} },
+    models: { 'm/one': { routes: { alpha: { pricing: [1, 2], capabilities: { vision: true } } } } },
+    environment: { REQUEST_MEMORY_MIB: String(memory / mebibyte) },
   },
-  (planes) => {
+  (stage) => {
     /** A chat body with one image that fills it to this size in bytes. */
     const bodyOf = (bytes: number, more: object = {}): string => {
       const withImage = (base64: string): string => {
@@ -38,28 +31,28 @@ await describeInBothPlanes(
       return withImage('A'.repeat(4 * Math.floor((bytes - withImage('').length) / 4)));
     };
     const ask = (account: TestAccount, raw: string, options: object = {}): Promise<Answer> =>
-      post(`${planes.service.baseUrl}/chat/completions`, raw, bearer(account.inferenceKey), options);
+      post(`${stage.service.baseUrl}/chat/completions`, raw, bearer(account.inferenceKey), options);
 
     /** Makes the provider keep its requests, until `answerAll`. */
     const keepWaiting = () => {
       const waiting: [SeenRequest, ServerResponse][] = [];
-      provider.answer((request, response) => void waiting.push([request, response]));
+      stage.provider('alpha').answer((request, response) => void waiting.push([request, response]));
       const answerAll = (): void => {
         const answer = answerChat();
         for (const [request, response] of waiting.splice(0)) void answer(request, response);
-        provider.answer(answer);
+        stage.provider('alpha').answer(answer);
       };
       return { waiting, answerAll };
     };
 
     /** The largest body fits only if no request holds anything. */
     const expectNothingHeld = async (account: TestAccount): Promise<void> => {
-      provider.answer(answerChat());
+      stage.provider('alpha').answer(answerChat());
       await until(async () => (await ask(account, bodyOf(largestBody))).status === 200, 'all memory is free');
     };
 
     it('is limited for each key until the provider answers, and leaves room for others', async () => {
-      const [greedy, other] = [await planes.service.createAccount(), await planes.service.createAccount()];
+      const [greedy, other] = [await stage.service.createAccount(), await stage.service.createAccount()];
       const { waiting, answerAll } = keepWaiting();
       const answers: Promise<Answer>[] = [];
       for (let sent = 0; sent < 3; sent += 1) {
@@ -78,8 +71,8 @@ await describeInBothPlanes(
     });
 
     it('is free again after every end: an error, a refusal, a client that leaves, a failed provider', async () => {
-      const account = await planes.service.createAccount();
-      provider.answer(answerError(500));
+      const account = await stage.service.createAccount();
+      stage.provider('alpha').answer(answerError(500));
       expect((await ask(account, bodyOf(2 * mebibyte))).status).toBe(502);
       expect((await ask(account, `${bodyOf(2 * mebibyte)},`)).status).toBe(400);
       expect((await ask(account, bodyOf(2 * mebibyte, { model: 'm/none' }))).status).toBe(404);
@@ -94,10 +87,10 @@ await describeInBothPlanes(
     });
 
     it('does not count the prompt of a stream that has begun', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const { promise: mayEnd, resolve: letEnd } = Promise.withResolvers<void>();
       let begun = '';
-      provider.answer(async (_request, response) => {
+      stage.provider('alpha').answer(async (_request, response) => {
         const chunk = (choice: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`;
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(chunk({ delta: { content: 'Hi' } }));

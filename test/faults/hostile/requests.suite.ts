@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerTo, errorIn, type RawAnswer, speak } from '../../kit/raw-http.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const megabyte = 2 ** 20;
@@ -78,13 +78,13 @@ const headers: readonly (readonly [name: string, header: string, status: number,
 /** Tests that every request gets a clear error, or is served. */
 export const requestsSuite: Suite = {
   name: 'requests',
-  spec: { providers: [{ id: 'plain' }], shapes: { asked: { plain: [1, 2] } }, copies: 1 },
+  spec: { providers: { plain: {} }, models: { asked: { routes: { plain: [1, 2] } } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
     beforeAll(async () => {
       account = await stage.service.createAccount();
-      model = stage.world.model('asked');
+      model = stage.model('asked');
     });
     const key = (): string => `authorization: Bearer ${account.inferenceKey}\r\n`;
     const post = (origin: Origin, more: string, body: string | Buffer): Promise<RawAnswer> => {

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { noteSkip } from '@sotto/test-servers';
 import { beforeAll, expect, it } from 'vitest';
 import { errorIn, open, readAnswers } from '../../kit/raw-http.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 import { expectAlive, type Origin, originsOf } from './origins.ts';
 
 const megabyte = 2 ** 20;
@@ -52,13 +52,13 @@ const mostDescriptors = (): number =>
 /** Tests clients that send slowly, and clients that never send anything. */
 export const slowSuite: Suite = {
   name: 'slow and silent clients',
-  spec: { providers: [{ id: 'plain' }], shapes: { slowly: { plain: [1, 2] } }, copies: 1 },
+  spec: { providers: { plain: {} }, models: { slowly: { routes: { plain: [1, 2] } } }, copies: 1 },
   tests(stage) {
     let account: TestAccount;
     let model: string;
     beforeAll(async () => {
       account = await stage.service.createAccount();
-      model = stage.world.model('slowly');
+      model = stage.model('slowly');
     });
 
     it('headers and bodies that arrive byte by byte are 408 in time, and delay no other request', async () => {

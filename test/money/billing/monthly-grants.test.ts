@@ -1,49 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { monthlyGrantAnswerSchema } from '@sotto/wire';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { usageOf } from '../../kit/books.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { ask, type Flow, mint } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
-import { type MovedClocks, openMovedClocks } from '../../kit/moved-clock.ts';
+import { openMovedClocks } from '../../kit/moved-clock.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
-import { scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { scripted } from '../../kit/scripted-provider.ts';
 import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const grantUsd = 1;
 /** A thousand completion tokens cost the whole grant. */
 const pricing = { input: 0, output: 1000 };
-
-let clocks: MovedClocks | undefined;
 
 /** A user with a key. */
 interface Customer extends Person {
   readonly key: string;
 }
 
-await describeInBothPlanes(
+await describeStage(
   'a service without payments',
   async () => {
-    const provider = await startScriptedProvider('alpha');
-    clocks = await openMovedClocks();
-    const models = [
-      textModel('m/one', [routeEntry('alpha', pricing)]),
-      textModel('m/free', [routeEntry('alpha', { input: 0, output: 0 })]),
-    ];
+    const clocks = await openMovedClocks();
     return {
-      ...filesOf([providerEntry('alpha', provider.baseUrl)], models),
+      providers: { alpha: { server: 'scripted' } },
+      models: { 'm/one': { routes: { alpha: { pricing } } }, 'm/free': { routes: { alpha: [0, 0] } } },
       environment: { BILLING: 'none', MONTHLY_GRANT_USD: String(grantUsd) },
       own: { control: clocks.node },
-      stop: () => provider.stop(),
+      standIns: { clocks },
+      stop: () => clocks.stop(),
     };
   },
-  (planes) => {
-    afterAll(() => clocks?.stop());
-    const url = (path: string): string => `${planes.service.controlUrl}${path}`;
-    const people = peopleOf(planes);
+  (stage) => {
+    const url = (path: string): string => `${stage.service.controlUrl}${path}`;
+    const people = peopleOf(stage);
 
     const customer = async (): Promise<Customer> => {
       // Signed up at the front door, because that gives the first grant.
@@ -60,7 +53,7 @@ await describeInBothPlanes(
     const chat = ({ key }: Customer, flow: Flow, { model = 'm/one', tokens = 1000 } = {}): Promise<Answer> => {
       const act = { kind: 'answer', usage: usageOf(10, tokens) } as const;
       const messages = [{ role: 'user', content: scripted({ alpha: act }) }];
-      return ask(planes.service, key, { model, max_completion_tokens: tokens, messages }, { flow });
+      return ask(stage.service, key, { model, max_completion_tokens: tokens, messages }, { flow });
     };
     const balance = async ({ session }: Person) => (await get(url('/balance'), session)).json;
     const hasLeft = (person: Person, usd: number): Promise<void> =>
@@ -87,7 +80,7 @@ await describeInBothPlanes(
       expect((await chat(person, 'compatibility', { tokens: 400 })).status).toBe(200);
       const { email, password } = person;
       expect((await post(url('/auth/delete-account'), { email, password }, person.session)).status).toBe(200);
-      const { pool } = planes.service;
+      const { pool } = stage.service;
       const closed = async () =>
         (await pool.query('select 1 from accounts where id = $1 and closed_at is not null', [person.accountId]))
           .rowCount;
@@ -100,7 +93,7 @@ await describeInBothPlanes(
         `account_deleted:${person.accountId}`,
       ]);
       expect(forfeited.rows).toEqual([]);
-      const audit = await planes.service.runControl(['audit']);
+      const audit = await stage.service.runControl(['audit']);
       expect(audit.code, audit.output).toBe(0);
     });
 
@@ -108,7 +101,7 @@ await describeInBothPlanes(
       const person = await customer();
       expect((await chat(person, 'compatibility')).status).toBe(200);
       await hasLeft(person, 0);
-      const refused = await mint(planes.service, person.key, { model: 'm/one' });
+      const refused = await mint(stage.service, person.key, { model: 'm/one' });
       expect([refused.status, refused.error?.type]).toEqual([402, 'insufficient_balance']);
       const { renews_at: renewsAt } = await grantOf(person);
       expect(refused.error?.message).toContain(`renews on ${renewsAt.slice(0, 10)} 00:00 UTC`);
@@ -142,7 +135,7 @@ await describeInBothPlanes(
 
     it('gives an account what the command line sets, in this month if it is more', async () => {
       const person = await customer();
-      const grant = (usd: string) => planes.service.runControl(['account', 'grant', person.email, usd]);
+      const grant = (usd: string) => stage.service.runControl(['account', 'grant', person.email, usd]);
       expect(await grant('2.5')).toMatchObject({ code: 0 });
       await hasLeft(person, 2.5);
       expect((await grant('0')).code).toBe(0);
@@ -158,10 +151,10 @@ await describeInBothPlanes(
       expect((await chat(spent, 'ticket')).status).toBe(200);
       await hasLeft(thrifty, 0.75);
       const { month, renews_at: renewsAt } = await grantOf(idle);
-      clocks?.setNode(Math.ceil((Date.parse(renewsAt) - Date.now()) / 1000) + 60);
+      stage.standIns.clocks.setNode(Math.ceil((Date.parse(renewsAt) - Date.now()) / 1000) + 60);
       for (const person of [spent, thrifty, idle]) await hasLeft(person, grantUsd);
       const used = async () => {
-        const { rows } = await planes.service.pool.query<{ spent: number; expired: number }>(
+        const { rows } = await stage.service.pool.query<{ spent: number; expired: number }>(
           `select spent_nusd::float8 / 1e9 as spent, expired_nusd::float8 / 1e9 as expired from monthly_grants
            where month = $1 and account_id = any($2::uuid[]) order by 1`,
           [month, [idle, thrifty, spent].map(({ accountId }) => accountId)],
@@ -177,7 +170,7 @@ await describeInBothPlanes(
       ]);
       expect((await chat(spent, 'ticket')).status).toBe(200);
       await hasLeft(spent, 0);
-      const audit = await planes.service.runControl(['audit']);
+      const audit = await stage.service.runControl(['audit']);
       expect(audit.code, audit.output).toBe(0);
     });
   },

@@ -1,22 +1,19 @@
 import { billingCatalogSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { get, post } from '../../kit/send.ts';
-import { type Person, signUp, startPaymentWorld, Till } from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { type Person, signUp, startPayments, Till } from './world.ts';
 
-await describeInWorld(
+await describeStage(
   'a service without rails',
-  {
-    start: startPaymentWorld,
-    setupOf: ({ setup }) => ({
-      ...setup,
-      environment: { BILLING_FILE: setup.environment?.BILLING_FILE ?? '', BILLING_TEST_RAIL: 'off' },
-    }),
+  async () => {
+    const spec = await startPayments();
+    return { ...spec, environment: { BILLING_FILE: spec.environment.BILLING_FILE, BILLING_TEST_RAIL: 'off' } };
   },
-  (planes) => {
-    const person = (): Promise<Person> => signUp(planes.service);
-    const url = (path: string): string => `${planes.service.controlUrl}${path}`;
+  (stage) => {
+    const person = (): Promise<Person> => signUp(stage.service);
+    const url = (path: string): string => `${stage.service.controlUrl}${path}`;
 
     it('shows them as off in the catalog', async () => {
       const { rails } = billingCatalogSchema.parse((await get(url('/billing/catalog'))).json);
@@ -39,7 +36,7 @@ await describeInWorld(
     });
 
     it('has no auto top-up', async () => {
-      const till = new Till(planes.service, planes.world);
+      const till = new Till(stage.service, stage.standIns);
       const auto = { enabled: true, threshold_usd: 5, package_id: 'small', monthly_limit_usd: 50 };
       const answer = await till.putSettings(await person(), { low_balance_usd: null, auto_top_up: auto });
       expectError(answer, 503, 'rail_disabled', 'auto_top_up.enabled');

@@ -1,3 +1,5 @@
+/** The tests of billing need more than a catalog: stand-ins for Stripe and BTCPay, and a till that pays, delivers webhooks and reads the books. */
+
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,16 +17,15 @@ import {
   type WebhookAnswer,
   webhookOutcomeSchema,
 } from '@sotto/wire';
-import { beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
-import { describeInWorld, type PlanesSetup } from '../../kit/both-planes.ts';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { startProvider } from '../../kit/provider.ts';
 import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { type Service, until } from '../../kit/service.ts';
 import { signedUp } from '../../kit/signed-up.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 import {
   type StripeStandIn,
   startStripe,
@@ -44,38 +45,32 @@ terms: {text: Prepaid., url: https://seller.example/terms}
 seller: {name: Seller <b>&</b> Sons, address: 1 Street, tax_id: "X-1"}
 `;
 
-/** Both payment services, and the settings that make a service their customer. */
+/** Both payment services. */
 export interface PaymentWorld {
   readonly stripe: StripeStandIn;
   readonly btcpay: BtcpayStandIn;
-  readonly setup: PlanesSetup;
 }
 
-/**
- * Starts both payment services, a provider that answers chats, and the files and variables of a service that uses them.
- */
-export async function startPaymentWorld(): Promise<PaymentWorld> {
-  const [stripe, btcpay, provider] = await Promise.all([startStripe(), startBtcpay(), startProvider()]);
+/** Starts both payment services. Resolves to a service that is their customer. */
+export async function startPayments() {
+  const [stripe, btcpay] = await Promise.all([startStripe(), startBtcpay()]);
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-billing-'));
   const billingFile = join(folder, 'billing.yaml');
   await writeFile(billingFile, billingYaml);
   return {
-    stripe,
-    btcpay,
-    setup: {
-      ...oneModel(provider),
-      environment: {
-        BILLING_FILE: billingFile,
-        BILLING_TEST_RAIL: 'on',
-        STRIPE_SECRET_KEY: stripeSecretKey,
-        STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
-        STRIPE_API_URL: stripe.server.url,
-        ...btcpayEnvironment(btcpay),
-      },
-      async stop() {
-        await Promise.all([stripe.stop(), btcpay.server.stop(), provider.stop()]);
-        await rm(folder, { recursive: true, force: true });
-      },
+    ...oneModel,
+    standIns: { stripe, btcpay },
+    environment: {
+      BILLING_FILE: billingFile,
+      BILLING_TEST_RAIL: 'on',
+      STRIPE_SECRET_KEY: stripeSecretKey,
+      STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
+      STRIPE_API_URL: stripe.server.url,
+      ...btcpayEnvironment(btcpay),
+    },
+    async stop() {
+      await Promise.all([stripe.stop(), btcpay.server.stop()]);
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -261,26 +256,21 @@ export async function describeBilling(
   tests: (suite: BillingSuite) => void,
   options: { readonly planes?: readonly ('one' | 'two')[] } = {},
 ): Promise<void> {
-  await describeInWorld(
+  await describeStage(
     name,
-    { start: startPaymentWorld, setupOf: ({ setup }) => setup },
-    (planes) => {
-      let till: Till | undefined;
-      beforeAll(() => {
-        till = new Till(planes.service, planes.world);
-      });
+    startPayments,
+    (stage) => {
       const suite: BillingSuite = {
         get service() {
-          return planes.service;
+          return stage.service;
         },
         get world() {
-          return planes.world;
+          return stage.standIns;
         },
         get till() {
-          if (till === undefined) throw new Error('the till is there within tests and hooks only');
-          return till;
+          return new Till(stage.service, stage.standIns);
         },
-        person: () => signUp(planes.service),
+        person: () => signUp(stage.service),
         async visited() {
           const { service, world, till } = suite;
           return { service, world, till, person: await signUp(service) };

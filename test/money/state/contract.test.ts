@@ -10,16 +10,16 @@ import { takeDriver } from './contract/world.ts';
 import { drivers } from './drivers.ts';
 
 describe.each(drivers)('the state in $name', (driver) => {
-  takeDriver(driver);
-  keySuite();
-  ticketSuite();
-  workspaceSuite();
-  removalSuite();
-  redeemSuite();
-  budgetSuite();
-  settlementSuite();
-  leaseSuite();
-  epochSuite();
-  sharedSuite();
-  receiptSuite();
+  const driven = takeDriver(driver);
+  keySuite(driven);
+  ticketSuite(driven);
+  workspaceSuite(driven);
+  removalSuite(driven);
+  redeemSuite(driven);
+  budgetSuite(driven);
+  settlementSuite(driven);
+  leaseSuite(driven);
+  epochSuite(driven);
+  sharedSuite(driven);
+  receiptSuite(driven);
 });

@@ -3,11 +3,11 @@ import { until } from '@sotto/test-servers';
 import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { get } from '../../kit/send.ts';
-import { ownerOf, settlementOf } from '../world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
+import { ownerOf, settlementOf } from '../settlement.ts';
 
 /** The first instant of the UTC month so many months from now. */
 const month = (from: number): Date => {
@@ -29,15 +29,15 @@ async function age(databaseUrl: string): Promise<void> {
   }
 }
 
-await describeInBothPlanes(
+await describeStage(
   'a retention of one month',
   async ({ databaseUrl }) => {
     await age(databaseUrl);
-    return { ...(await oneModel({ baseUrl: 'http://127.0.0.1:9/v1' })), environment: { USAGE_RETENTION_MONTHS: '1' } };
+    return { ...oneModel, environment: { USAGE_RETENTION_MONTHS: '1' } };
   },
-  (planes) => {
+  (stage) => {
     it('lists the last month and this one, sums all of them, and the audit accepts it', async () => {
-      const { service } = planes;
+      const { service } = stage;
       const account = await service.createAccount();
       const credential = bearer(account.managementKey);
       const page = async () => usagePageSchema.parse((await get(`${service.controlUrl}/usage`, credential)).json);

@@ -11,7 +11,7 @@ import { issuerName, makeCode, makeHome, type makeIssuer, payingPerson } from '.
 /** What the suite uses of the service: one that issues credits. */
 interface IssuingStage {
   readonly service: Service;
-  readonly world: { readonly issuer: Awaited<ReturnType<typeof makeIssuer>> };
+  readonly standIns: { readonly issuer: Awaited<ReturnType<typeof makeIssuer>> };
 }
 /** Buys a lot with a code into the purse of a home. */
 type Buy = (home: string, code: string) => Promise<{ readonly code: number | null }>;
@@ -21,8 +21,8 @@ export function interoperability(stage: IssuingStage, buy: Buy): void {
   const url = (path: string): string => `${stage.service.controlUrl}${path}`;
 
   it('interoperates with another implementation of Privacy Pass, both ways', async () => {
-    const { service, world } = stage;
-    const { spki, keyId, privateKey } = world.issuer;
+    const { service, standIns } = stage;
+    const { spki, keyId, privateKey } = standIns.issuer;
     const person = await payingPerson(service);
     const challenge = new TokenChallenge(TOKEN_TYPES.BLIND_RSA.value, issuerName, new Uint8Array(0), [issuerName]);
     // Theirs asks, ours signs and takes the tokens.
@@ -54,7 +54,7 @@ export function interoperability(stage: IssuingStage, buy: Buy): void {
     );
 
     // Ours asks, theirs verifies the tokens.
-    const { home, purse: file } = await makeHome(world.issuer, 'interop');
+    const { home, purse: file } = await makeHome(standIns.issuer, 'interop');
     expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
     const database = new DatabaseSync(file);
     const stored = database.prepare('select token from credits').all() as { token: Uint8Array }[];

@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { capabilitiesAnswerSchema, creditIssuerSchema, walletOrderSchema } from '@sotto/wire';
 import { afterAll, describe, expect, it } from 'vitest';
-import { describeInWorld } from '../../kit/both-planes.ts';
 import { btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { startProvider } from '../../kit/provider.ts';
 import { startRelay } from '../../kit/relay.ts';
 import { runSottoOverPlainRelay, type SottoRun } from '../../kit/run-sotto.ts';
 import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
 import { interoperability } from './interoperability.suite.ts';
 import { memoryOf } from './memory-of.ts';
@@ -28,28 +27,19 @@ const routes = [
 ] as const;
 const endOf = async (run: SottoRun) => ({ code: await run.ended, out: run.out(), err: run.err() });
 
-await describeInWorld(
+await describeStage(
   'anonymous wallets',
-  {
-    async start() {
-      const [provider, issuer, relay, btcpay] = await Promise.all([
-        startProvider(),
-        makeIssuer(),
-        startRelay(),
-        startBtcpay(),
-      ]);
-      return { provider, issuer, relay, btcpay };
-    },
-    setupOf: ({ provider, issuer, relay, btcpay }) => ({
-      ...oneModel(provider),
+  async () => {
+    const [issuer, relay, btcpay] = await Promise.all([makeIssuer(), startRelay(), startBtcpay()]);
+    return {
+      ...oneModel,
+      standIns: { issuer, relay, btcpay },
       environment: {
         ...{ BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
         ...btcpayEnvironment(btcpay),
       },
-      async stop() {
-        await Promise.all([provider.stop(), issuer.stop(), relay.stop(), btcpay.server.stop()]);
-      },
-    }),
+      stop: () => Promise.all([issuer.stop(), relay.stop(), btcpay.server.stop()]),
+    };
   },
   (stage) => {
     const runs: SottoRun[] = [];
@@ -61,9 +51,9 @@ await describeInWorld(
       '--control-url',
       stage.service.controlUrl,
       '--relay',
-      `socks5://127.0.0.1:${stage.world.relay.port}`,
+      `socks5://127.0.0.1:${stage.standIns.relay.port}`,
     ];
-    const pinned = (pins = stage.world.issuer.pins) => ['--pins', pins];
+    const pinned = (pins = stage.standIns.issuer.pins) => ['--pins', pins];
     const run = (home: string, args: readonly string[], environment: Record<string, string> = {}): SottoRun => {
       const own = runSottoOverPlainRelay(args, { HOME: home, ...environment }, home);
       runs.push(own);
@@ -89,9 +79,9 @@ await describeInWorld(
     };
 
     it('buys credits, asks through the relay without an account, and gets the change back', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const person = await payingPerson(service);
-      const { home, purse: file } = await makeHome(world.issuer, 'main');
+      const { home, purse: file } = await makeHome(standIns.issuer, 'main');
       for (let lot = 0; lot < 2; lot += 1) {
         const bought = await buy(home, (await makeCode(service, person.session)).toLowerCase());
         expect(bought, bought.err).toMatchObject({ code: 0, out: expect.stringContaining(`${(lot + 1) * 50} ($`) });
@@ -102,14 +92,14 @@ await describeInWorld(
       expect(early).toMatchObject({ code: 1, err: expect.stringContaining('0 are ready and 100 are resting') });
       letRest(file);
 
-      const asked = world.relay.asked.length;
+      const asked = standIns.relay.asked.length;
       const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGINT');
       const ended = await endOf(proxy);
       expect(ended.code, ended.err).toBe(0);
       expect(ended.err).not.toContain('not closed');
       // Evidence and content, tickets and models, the deposit and the closing: each over the relay.
-      expect(world.relay.asked.slice(asked).length).toBeGreaterThanOrEqual(4);
+      expect(standIns.relay.asked.slice(asked).length).toBeGreaterThanOrEqual(4);
       expect((await endOf(purse(home))).out).toMatch(/^50 credits \(\$5\.00\) are ready, (49|50) /);
       const { rows } = await service.pool.query(
         'select a.user_id, a.balance_nusd from wallets w join accounts a on a.id = w.account_id where w.closed_by is not null',
@@ -119,14 +109,14 @@ await describeInWorld(
     });
 
     it('pays a wallet by crypto without an account, a page or a credit, and gets the change as credits', async () => {
-      const { service, world } = stage;
-      const { home, purse: file } = await makeHome(world.issuer, 'crypto');
+      const { service, standIns } = stage;
+      const { home, purse: file } = await makeHome(standIns.issuer, 'crypto');
       const refused = await endOf(purse(home, 'pay', 'none'));
       expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('`package_id` must be `usd-10`') });
-      const asked = world.relay.asked.length;
+      const asked = standIns.relay.asked.length;
       const paying = purse(home, 'pay', 'usd-10');
       await paying.outMatches(/lightning:lnbc1\S+\n.*Lightning/s);
-      const [invoice] = world.btcpay.invoices;
+      const [invoice] = standIns.btcpay.invoices;
       if (invoice === undefined) throw new Error('no invoice');
       expect(paying.out()).toContain('Pay 10.5 USD for a wallet of 10 USD');
       expect(paying.out()).toContain(
@@ -141,7 +131,7 @@ await describeInWorld(
       await paying.ended;
       expect((await endOf(purse(home, 'settle'))).out).toContain(`to bc1q${invoice.id}\n`);
       Object.assign(invoice, { status: 'Settled', payments: ['Settled'] });
-      const body = JSON.stringify(world.btcpay.delivery(invoice, 'InvoiceSettled'));
+      const body = JSON.stringify(standIns.btcpay.delivery(invoice, 'InvoiceSettled'));
       const told = () => post(url('/billing/webhooks/btcpay'), body, { 'btcpay-sig': btcpaySignature(body) });
       const settled = () => endOf(purse(home, 'settle'));
       await Promise.all([told(), settled(), told(), settled()]);
@@ -159,13 +149,13 @@ await describeInWorld(
       const database = new DatabaseSync(file);
       expect(database.prepare('select count(*) as count from wallets').get()).toEqual({ count: 0 });
       database.close();
-      expect(world.relay.asked.length - asked).toBeGreaterThanOrEqual(8);
+      expect(standIns.relay.asked.length - asked).toBeGreaterThanOrEqual(8);
       await expectSound(service);
     });
 
     it('killed between the row of an order and BTCPay’s answer, goes on with the one invoice that was made', async () => {
-      const { service, world } = stage;
-      const { server, invoices } = world.btcpay;
+      const { service, standIns } = stage;
+      const { server, invoices } = standIns.btcpay;
       const before = invoices.length;
       const body = { package_id: 'usd-10', key_hash: 'k'.repeat(43), close_hash: 'c'.repeat(43) };
       server.trouble = 'answers_are_lost';
@@ -186,9 +176,9 @@ await describeInWorld(
     });
 
     it('survives a killed run and a lost network: nothing is lost, and nothing goes past the relay', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const person = await payingPerson(service);
-      const { home, purse: file } = await makeHome(world.issuer, 'killed');
+      const { home, purse: file } = await makeHome(standIns.issuer, 'killed');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
       const proxy = await proxyThatServed(home);
@@ -218,9 +208,9 @@ await describeInWorld(
     });
 
     it('runs an agent, and says how many credits came back', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const person = await payingPerson(service);
-      const { home, purse: file } = await makeHome(world.issuer, 'agent');
+      const { home, purse: file } = await makeHome(standIns.issuer, 'agent');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
       // A command that cannot go on once its wallet is open closes the wallet, too.
@@ -261,7 +251,7 @@ await describeInWorld(
     });
 
     it('refuses to run beside a key of the account, and without a relay that isolates', async () => {
-      const { home } = await makeHome(stage.world.issuer, 'refused');
+      const { home } = await makeHome(stage.standIns.issuer, 'refused');
       const args = ['proxy', '--anonymous', '--base-url', stage.service.baseUrl, ...pinned()];
       for (const [more, environment, why] of [
         [relayed(), { INFERENCE_KEY: 'x' }, 'refuses INFERENCE_KEY'],
@@ -279,11 +269,11 @@ await describeInWorld(
     });
 
     it('a planted issuer key gets no money: the client offers its lot to the pinned key alone', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const person = await payingPerson(service);
-      const { home } = await makeHome(world.issuer, 'planted');
+      const { home } = await makeHome(standIns.issuer, 'planted');
       const code = await makeCode(service, person.session);
-      const own = run(home, ['purse', 'buy', ...relayed(), ...pinned(world.issuer.otherPins)]);
+      const own = run(home, ['purse', 'buy', ...relayed(), ...pinned(standIns.issuer.otherPins)]);
       expect(await buy(home, code, own)).toMatchObject({ code: 1, err: expect.stringContaining('key_id') });
       const { rows } = await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]);
       expect(rows).toEqual([{ balance_nusd: '10000000000' }]);
@@ -292,10 +282,10 @@ await describeInWorld(
 
     it('the account’s key is not in the memory of the anonymous process', async () => {
       if (process.platform !== 'linux') return;
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const account = await service.createAccount();
       const person = await payingPerson(service);
-      const { home, purse: file } = await makeHome(world.issuer, 'memory');
+      const { home, purse: file } = await makeHome(standIns.issuer, 'memory');
       // The files that a person has lying around.
       for (const name of ['.sotto-key', '.env'])
         await writeFile(join(home, name), `INFERENCE_KEY=${account.inferenceKey}\n`);
@@ -318,7 +308,7 @@ await describeInWorld(
     interoperability(stage, buy);
 
     it('a code needs a sign-in of the last minutes, and works once', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const person = await payingPerson(service);
       expectError(await post(url('/credits/codes'), {}), 401, 'unauthenticated');
       await service.pool.query(
@@ -330,38 +320,30 @@ await describeInWorld(
       const code = await makeCode(service, again);
       const { rows } = await service.pool.query<{ row: string }>('select c::text as row from credit_codes c');
       expect(rows.some(({ row }) => row.includes(code))).toBe(false);
-      const { home } = await makeHome(world.issuer, 'once');
+      const { home } = await makeHome(standIns.issuer, 'once');
       expect((await buy(home, code)).code).toBe(0);
       expect(await buy(home, code)).toMatchObject({ code: 1, err: expect.stringContaining('used or expired') });
       const pinned = creditIssuerSchema.parse((await get(url('/credits'))).json);
       expect(capabilitiesAnswerSchema.parse((await get(url('/capabilities'))).json).anonymous_wallets.enabled).toBe(
         true,
       );
-      expect(pinned).toEqual(JSON.parse(readFileSync(world.issuer.pins, 'utf8')).credits);
+      expect(pinned).toEqual(JSON.parse(readFileSync(standIns.issuer.pins, 'utf8')).credits);
     });
   },
 );
 
-await describeInWorld(
-  'anonymous wallets, off by default,',
-  { start: startProvider, setupOf: (provider) => ({ ...oneModel(provider), stop: () => provider.stop() }) },
-  (stage) => {
-    describe('are not there', () => {
-      it('every address is 404, whoever asks', async () => {
-        const person = await peopleOf(stage).signUp();
-        for (const [method, path] of routes) {
-          for (const headers of [{}, person.session]) {
-            const body = method === 'POST' ? { body: {} } : {};
-            expectError(
-              await send(method, `${stage.service.controlUrl}${path}`, { headers, ...body }),
-              404,
-              'not_found',
-            );
-          }
+await describeStage('anonymous wallets, off by default,', oneModel, (stage) => {
+  describe('are not there', () => {
+    it('every address is 404, whoever asks', async () => {
+      const person = await peopleOf(stage).signUp();
+      for (const [method, path] of routes) {
+        for (const headers of [{}, person.session]) {
+          const body = method === 'POST' ? { body: {} } : {};
+          expectError(await send(method, `${stage.service.controlUrl}${path}`, { headers, ...body }), 404, 'not_found');
         }
-        const { json } = await get(`${stage.service.controlUrl}/capabilities`);
-        expect(capabilitiesAnswerSchema.parse(json).anonymous_wallets).toEqual({ enabled: false });
-      });
+      }
+      const { json } = await get(`${stage.service.controlUrl}/capabilities`);
+      expect(capabilitiesAnswerSchema.parse(json).anonymous_wallets).toEqual({ enabled: false });
     });
-  },
-);
+  });
+});

@@ -4,19 +4,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, startOwnRedis, startTestPostgres, withRedis } from '@sotto/test-servers';
 import { beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { fromSource, programOf, runToEnd } from '../../kit/programs.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { catalogOf } from '../../kit/stage/models.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const files = filesOf(
-  [
-    providerEntry('alpha', 'http://127.0.0.1:9/v1'),
-    providerEntry('beta', 'http://127.0.0.1:9/v1', { api_key_env: 'BETA_API_KEY' }),
-  ],
-  [textModel('m/one', [routeEntry('alpha')])],
-);
+const spec: StageSpec = {
+  providers: { alpha: { server: 'absent' }, beta: { server: 'absent', api_key_env: 'BETA_API_KEY' } },
+  models: { 'm/one': { routes: { alpha: [1, 2] } } },
+};
 const key = (): string => randomBytes(32).toString('base64');
 const secrets = { TICKET_SEALING_KEY: key(), SETTLEMENT_MAC_KEY: key(), ACCOUNT_REF_KEY: key(), SESSION_SECRET: key() };
 
@@ -32,18 +30,18 @@ async function doctor(environment: Record<string, string>) {
 
 const wrongs = (lines: readonly string[]): string[] => lines.filter((line) => line.startsWith('WRONG'));
 
-await describeInBothPlanes(
+await describeStage(
   'sotto-control doctor',
   async ({ databaseUrl, redisUrl }) => {
     const catalogFile = join(folder, 'catalog.yaml');
-    await writeFile(catalogFile, files.catalog);
+    await writeFile(catalogFile, catalogOf(spec));
     right = { ...secrets, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CATALOG_FILE: catalogFile };
-    return files;
+    return spec;
   },
-  (planes) => {
+  (stage) => {
     beforeAll(() => {
-      right.CONTROL_ORIGIN = new URL(planes.service.controlUrl).origin;
-      right.CONFIDENTIAL_ORIGIN = new URL(planes.service.baseUrl).origin;
+      right.CONTROL_ORIGIN = new URL(stage.service.controlUrl).origin;
+      right.CONFIDENTIAL_ORIGIN = new URL(stage.service.baseUrl).origin;
     });
 
     it('finds nothing wrong with a healthy service', async () => {
@@ -76,7 +74,7 @@ await describeInBothPlanes(
 
     it('names the missing key of a provider by its variable, if sotto.yaml has the registry or its file', async () => {
       const file = join(folder, 'sotto.yaml');
-      await writeFile(join(folder, 'providers.yaml'), files.registry);
+      await writeFile(join(folder, 'providers.yaml'), stage.files.registry);
       const found = async (text: string): Promise<string | undefined> => {
         await writeFile(file, text);
         const { lines } = await doctor({ ...right, CONFIG_FILE: file });
@@ -84,7 +82,7 @@ await describeInBothPlanes(
       };
       expect(await found('log: {level: info}\n')).toContain('`beta` has no key; set the variables');
       expect(await found('providers_file: providers.yaml\n')).toContain('`beta` has no key: set BETA_API_KEY');
-      const inline = `providers:\n  ${JSON.stringify(JSON.parse(files.registry).providers)}\n`;
+      const inline = `providers:\n  ${JSON.stringify(JSON.parse(stage.files.registry).providers)}\n`;
       expect(await found(inline)).toContain('`beta` has no key: set BETA_API_KEY');
     });
 
@@ -104,7 +102,7 @@ await describeInBothPlanes(
         REDIS_URL: 'redis://:hunter2@127.0.0.1:9',
         CATALOG_FILE: join(folder, 'none.yaml'),
         CONTROL_ORIGIN: `http://127.0.0.1:${nobody}`,
-        CONFIDENTIAL_ORIGIN: new URL(planes.service.controlUrl).origin,
+        CONFIDENTIAL_ORIGIN: new URL(stage.service.controlUrl).origin,
       });
       expect(code).toBe(1);
       expect(lines.join('\n')).not.toContain('hunter2');
@@ -130,7 +128,7 @@ await describeInBothPlanes(
         expect.stringMatching(/schema: \d+ migrations are missing, from 0000_initial/),
       ]);
 
-      const { pool } = planes.service;
+      const { pool } = stage.service;
       const { rows } = await pool.query('select * from drizzle.__drizzle_migrations order by created_at desc limit 1');
       await pool.query('delete from drizzle.__drizzle_migrations where created_at = $1', [rows[0].created_at]);
       const behind = await doctor(right);

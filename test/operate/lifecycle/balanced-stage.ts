@@ -2,10 +2,10 @@ import { noteSkip } from '@sotto/test-servers';
 import { type Balancer, balancerSkipReason, hasBalancer, startBalancer } from '../../kit/balancer.ts';
 import type { TestProcess } from '../../kit/plane.ts';
 import type { Service } from '../../kit/service.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 /** Two brokers and two controls, each pair behind a balancer. Clients know only the balancers. */
-export interface BalancedStage extends Stage {
+export interface BalancedStage extends OwnStage {
   /** With the balancers' addresses. */
   readonly service: Service;
   readonly brokers: readonly TestProcess[];
@@ -31,7 +31,7 @@ export async function setBalancedStage(what: string): Promise<BalancedStage | un
     noteSkip(what, balancerSkipReason);
     return undefined;
   }
-  const stage = await setStage(what, { environment: drain, limitMs: 60_000 });
+  const stage = await startOwnStage(what, { environment: drain, limitMs: 60_000 });
   if (stage === undefined) return undefined;
   const { service } = stage;
   const broker = await service.addBroker();

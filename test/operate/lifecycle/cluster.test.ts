@@ -4,16 +4,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { expectCivil, expectFair, startLoad, untilServed } from '../../kit/load.ts';
 import { type OwnPostgres, type Standby, startOwnPostgres, startStandby } from '../../kit/postgres.ts';
-import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { stageFiles } from '../../kit/stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import { scriptedModel } from '../../kit/stage/scripted-model.ts';
 
 let redis: TestRedisCluster | undefined;
 let primary: OwnPostgres;
 let standby: Standby;
 /** Simulates the address of the database, which moves to the standby on failover. */
 let address: FaultProxy;
-let provider: ScriptedProvider;
+let providers: StageProviders;
 let service: Service;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   redis = started as TestRedisCluster;
   primary = await startOwnPostgres({ durability: 'full' });
   address = await startFaultProxy(primary.port);
-  provider = await startScriptedProvider('alpha');
+  providers = await StageProviders.start(scriptedModel());
   const databaseUrl = new URL(await primary.createDatabase());
   databaseUrl.port = String(address.port);
   standby = await startStandby(primary);
@@ -33,12 +33,12 @@ beforeAll(async () => {
     planes: 'two',
     databaseUrl: databaseUrl.href,
     redisUrl: redis.url,
-    ...stageFiles(provider.baseUrl),
+    ...providers.files,
   });
 });
 afterAll(async () => {
   await service?.stop();
-  await provider?.stop();
+  await providers?.stop();
   address?.close();
   await primary?.stop();
   await standby?.stop();
@@ -66,7 +66,7 @@ it('a cluster node and then the primary fail under load: no client gets 401, and
 
   expectCivil(sent);
   expect(sent.filter(({ called }) => called.complete).length).toBeGreaterThan(100);
-  await expectFair({ service, account, provider }, sent);
+  await expectFair({ service, account, provider: providers.scripted('alpha') }, sent);
   await service.settled(account);
   expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
 }, 180_000);

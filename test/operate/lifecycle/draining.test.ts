@@ -5,13 +5,13 @@ import { usageOf } from '../../kit/books.ts';
 import { bearer } from '../../kit/client.ts';
 import { type Act, scripted } from '../../kit/scripted-provider.ts';
 import { post } from '../../kit/send.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 describe('a broker that is terminated', () => {
-  let stage: Stage | undefined;
+  let stage: OwnStage | undefined;
 
   beforeAll(async () => {
-    stage = await setStage('a broker that is terminated', {
+    stage = await startOwnStage('a broker that is terminated', {
       environment: { DRAIN_DELAY_S: '1', DRAIN_TIMEOUT_S: '20' },
       limitMs: 60_000,
     });

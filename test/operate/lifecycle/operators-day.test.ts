@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { usageOf, usageRows } from '../../kit/books.ts';
-import { filesOf, routeEntry, textModel } from '../../kit/catalog.ts';
 import { ask } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
@@ -15,9 +14,10 @@ import {
   packagedPostgresSkipReason,
   startPackagedPostgres,
 } from '../../kit/packaged-postgres.ts';
-import { type Act, type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { type Act, scripted } from '../../kit/scripted-provider.ts';
 import { type Service, type ServiceOptions, startService } from '../../kit/service.ts';
-import { pricing, stageProvider } from '../../kit/stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import { scriptedModel } from '../../kit/stage/scripted-model.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
 import { secretRounds } from './secret-rounds.ts';
 
@@ -36,7 +36,6 @@ const [annAddress, benAddress, strangerAddress] = ['ann@company.example', 'ben@c
 const password = 'correct horse battery';
 const folder = useFolder('operators-day');
 const stops: (() => Promise<void>)[] = [];
-const providers: ScriptedProvider[] = [];
 let skipped = packagedPostgresSkipReason;
 let day: Day;
 let [workspaceId, accountId, benId, benKey, managementKey, totpUri] = ['', '', '', '', '', ''];
@@ -51,18 +50,13 @@ beforeAll(async () => {
     () => postgres.stop(),
     () => mailbox.stop(),
   );
-  for (const id of ['alpha', 'beta']) {
-    const provider = await startScriptedProvider(id);
-    providers.push(provider);
-    stops.push(() => provider.stop());
-  }
-  const entries = providers.map(({ baseUrl }, index) => stageProvider(index === 0 ? 'alpha' : 'beta', baseUrl));
-  const routes = ['alpha', 'beta'].map((provider) => routeEntry(provider, pricing));
+  const providers = await StageProviders.start(scriptedModel({ servers: { alpha: 'scripted', beta: 'scripted' } }));
+  stops.push(() => providers.stop());
   const options: ServiceOptions = {
     planes: 'two',
     databaseUrl: await postgres.createDatabase('sotto'),
     redisUrl: redis.url,
-    ...filesOf(entries, [textModel('m/one', routes, { context_length: 200_000, max_output_tokens: 100_000 })]),
+    ...providers.files,
     environment: {
       SIGN_UP: 'invited',
       SMTP_URL: mailbox.url,

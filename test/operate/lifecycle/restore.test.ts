@@ -12,19 +12,20 @@ import {
   packagedPostgresSkipReason,
   startPackagedPostgres,
 } from '../../kit/packaged-postgres.ts';
-import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { scripted } from '../../kit/scripted-provider.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { stageFiles } from '../../kit/stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import { scriptedModel } from '../../kit/stage/scripted-model.ts';
 
-let provider: ScriptedProvider;
+let providers: StageProviders;
 const stops: (() => Promise<void>)[] = [];
 let bin: string | undefined;
 const folder = useFolder('restore');
 beforeAll(async () => {
   bin = await findPackagedPostgres();
   if (bin === undefined) return noteSkip('a restore from a backup by `pg_dump`', packagedPostgresSkipReason);
-  provider = await startScriptedProvider('alpha');
-  stops.push(() => provider.stop());
+  providers = await StageProviders.start(scriptedModel());
+  stops.push(() => providers.stop());
 });
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
@@ -47,7 +48,7 @@ it('a backup is restored on a new machine: the audit is clean, keys work, and pi
   if (bin === undefined) return context.skip('no packaged PostgreSQL');
   const first = await newMachine();
   if (first === undefined) return context.skip('no Redis');
-  const files = { ...stageFiles(provider.baseUrl), environment: { ATTESTATION: 'simulated' } };
+  const files = { ...providers.files, environment: { ATTESTATION: 'simulated' } };
   const databaseUrl = await first.postgres.createDatabase('sotto');
   const before = await startService({ planes: 'two', databaseUrl, redisUrl: first.redis.url, ...files });
   let isGone = false;

@@ -13,10 +13,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSoundLedger, usageOf } from '../../kit/books.ts';
 import { ask, bearer } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { scripted } from '../../kit/scripted-provider.ts';
 import { get, post, send } from '../../kit/send.ts';
 import { type Service, startService } from '../../kit/service.ts';
-import { stageFiles } from '../../kit/stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import { scriptedModel } from '../../kit/stage/scripted-model.ts';
 
 /** The newest migration of the release before company mode, and what its database held. */
 const lastMigration = 11;
@@ -40,25 +41,25 @@ const requests = 8;
 
 let postgres: TestPostgres;
 let redis: TestRedis | undefined;
-let provider: ScriptedProvider;
+let providers: StageProviders;
 let service: Service | undefined;
 beforeAll(async () => {
   postgres = await startTestPostgres();
-  provider = await startScriptedProvider('alpha');
+  providers = await StageProviders.start(scriptedModel());
   redis = await startTestRedis();
   if (redis === undefined) return noteSkip('an upgrade from the release before company mode', redisSkipReason);
   service = await startService({
     planes: 'two',
     databaseUrl: await restoredDatabase(),
     redisUrl: redis.url,
-    ...stageFiles(provider.baseUrl),
+    ...providers.files,
     environment: { SIGN_UP: '' },
   });
 });
 afterAll(async () => {
   await service?.stop();
   await redis?.stop();
-  await provider.stop();
+  await providers.stop();
   await postgres.stop();
 });
 

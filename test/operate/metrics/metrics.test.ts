@@ -1,16 +1,15 @@
 import { freePort } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer, redeem } from '../../kit/client.ts';
-import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { answerChat } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 
 const marker = 'zebra-7f3a';
 const model = 'm/one';
 const messages = [{ role: 'user', content: marker }];
-let provider: FakeProvider;
 let ports: { readonly control: number; readonly broker: number };
 
 const ownLabels: ReadonlySet<string | undefined> = new Set([
@@ -37,22 +36,20 @@ const valueIn = (text: string, series: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 };
 
-await describeInBothPlanes(
+await describeStage(
   'metrics',
   async () => {
-    provider = await startProvider();
     ports = { control: await freePort(), broker: await freePort() };
     return {
-      ...oneModel(provider),
+      ...oneModel,
       environment: { METRICS_PORT: String(ports.control) },
       brokerEnvironment: { METRICS_PORT: String(ports.broker) },
-      stop: () => provider.stop(),
     };
   },
-  (planes, which) => {
+  (stage, which) => {
     const read = (): Promise<string> => textOf(which === 'one' ? ports.control : ports.broker);
     const ask = (account: TestAccount, body: object) =>
-      post(`${planes.service.baseUrl}/chat/completions`, { model, messages, ...body }, bearer(account.inferenceKey));
+      post(`${stage.service.baseUrl}/chat/completions`, { model, messages, ...body }, bearer(account.inferenceKey));
 
     it('have a refusal of our key at 0 before the first, which Prometheus then sees as an increase', async () => {
       const text = await read();
@@ -61,19 +58,19 @@ await describeInBothPlanes(
     });
 
     it('count requests by outcome, calls to providers, and durations', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const before = await read();
       const grown = async (series: string): Promise<number> =>
         (valueIn(await read(), series) ?? 0) - (valueIn(before, series) ?? 0);
 
       expect((await ask(account, {})).status).toBe(200);
       expect((await ask(account, { stream: true })).complete).toBe(true);
-      const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model });
-      expect((await redeem(planes.service, ticket, { model, messages })).status).toBe(200);
+      const { ticket } = await stage.service.mintTicket(account.inferenceKey, { model });
+      expect((await redeem(stage.service, ticket, { model, messages })).status).toBe(200);
       expect((await ask(account, { messages: 1 })).status).toBe(400);
-      provider.answer((_request, response) => void response.writeHead(500).end());
+      stage.provider('alpha').answer((_request, response) => void response.writeHead(500).end());
       expect((await ask(account, {})).status).toBe(502);
-      provider.answer(answerChat());
+      stage.provider('alpha').answer(answerChat());
 
       expect(await grown('sotto_requests_total{operation="chat",status="200",error=""}')).toBe(3);
       expect(await grown('sotto_requests_total{operation="chat",status="400",error="invalid_request"}')).toBe(1);
@@ -89,9 +86,9 @@ await describeInBothPlanes(
     });
 
     it('show requests in flight and settlements that wait for the ledger, and return to zero', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const { promise: held, resolve: finish } = Promise.withResolvers<void>();
-      provider.answer(async (request, response) => {
+      stage.provider('alpha').answer(async (request, response) => {
         await held;
         await answerChat()(request, response);
       });
@@ -99,7 +96,7 @@ await describeInBothPlanes(
       await until(async () => valueIn(await read(), 'sotto_holds_open') === 1, 'one hold is open');
       finish();
       expect((await asked).status).toBe(200);
-      provider.answer(answerChat());
+      stage.provider('alpha').answer(answerChat());
       const isDone = async (): Promise<boolean> => {
         const text = await read();
         return ['sotto_holds_open', 'sotto_settlements_pending', 'sotto_settlements_unsent'].every(
@@ -110,7 +107,7 @@ await describeInBothPlanes(
     });
 
     it('contain no user, key, ticket, model or text', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const { headers } = await ask(account, { user: marker });
       const all = `${await textOf(ports.control)}\n${which === 'two' ? await textOf(ports.broker) : ''}`;
       const { accountId, workspaceId, inferenceKey, managementKey } = account;
@@ -136,7 +133,7 @@ await describeInBothPlanes(
       await until(isTold, 'the settler has passed');
       const series = 'sotto_control_requests_total{route="/v1/balance",status="401"}';
       const before = valueIn(await textOf(ports.control), series) ?? 0;
-      expect((await fetch(`${planes.service.controlUrl}/balance`)).status).toBe(401);
+      expect((await fetch(`${stage.service.controlUrl}/balance`)).status).toBe(401);
       expect(valueIn(await textOf(ports.control), series)).toBe(before + 1);
     });
 
@@ -154,7 +151,7 @@ await describeInBothPlanes(
       const port = which === 'one' ? ports.control : ports.broker;
       expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(404);
-      const { service } = planes;
+      const { service } = stage;
       for (const url of [service.baseUrl, service.controlUrl]) {
         expect((await fetch(`${new URL(url).origin}/metrics`)).status).toBe(404);
       }

@@ -1,45 +1,40 @@
 import { until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { ask, bearer } from '../../kit/client.ts';
-import { type Collector, startCollector } from '../../kit/collector.ts';
-import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { startCollector } from '../../kit/collector.ts';
+import { answerChat } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 
 const marker = 'zebra-4b1c';
 const model = 'm/one';
-let provider: FakeProvider;
-let collector: Collector;
 
 const attributes = new Set(['operation', 'route', 'method', 'status', 'error', 'provider', 'outcome', 'attempts']);
 
-await describeInBothPlanes(
+await describeStage(
   'traces',
   async () => {
-    provider = await startProvider();
-    collector = await startCollector();
+    const collector = await startCollector();
     return {
-      ...oneModel(provider),
+      ...oneModel,
       environment: { TRACES_URL: collector.url, TRACES_RATIO: '1' },
-      stop: async () => {
-        await provider.stop();
-        await collector.stop();
-      },
+      standIns: { collector },
+      stop: () => collector.stop(),
     };
   },
-  (planes) => {
+  (stage) => {
     const body = { model, messages: [{ role: 'user', content: marker }], max_tokens: 10 };
-    const spansOf = (service: string) => collector.spans().filter((span) => span.service === service);
+    const spansOf = (service: string) => stage.standIns.collector.spans().filter((span) => span.service === service);
     /** How many requests the broker has told of. */
     const chats = (): number => spansOf('sotto-broker').filter(({ name }) => name === 'chat').length;
     const traced = (name: string, status: string) =>
       spansOf('sotto-broker').find((span) => span.name === name && span.attributes['sotto.status'] === status);
 
     it('show a request with its parts, and never two planes in one trace', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       expect(
-        (await ask(planes.service, account.inferenceKey, { ...body, stream: true }, { flow: 'ticket' })).complete,
+        (await ask(stage.service, account.inferenceKey, { ...body, stream: true }, { flow: 'ticket' })).complete,
       ).toBe(true);
       await until(() => traced('chat', '200') !== undefined, 'the broker has told');
       const root = traced('chat', '200');
@@ -62,27 +57,27 @@ await describeInBothPlanes(
     });
 
     it('accept no context from a caller, and pass none on to a provider', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const before = chats();
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-      const answered = await post(`${planes.service.baseUrl}/chat/completions`, body, {
+      const answered = await post(`${stage.service.baseUrl}/chat/completions`, body, {
         ...bearer(account.inferenceKey),
         traceparent,
       });
       expect(answered.status).toBe(200);
-      expect(provider.seen.at(-1)?.headers).not.toHaveProperty('traceparent');
+      expect(stage.provider('alpha').seen.at(-1)?.headers).not.toHaveProperty('traceparent');
       await until(() => chats() > before, 'it is told');
-      expect(collector.heard()).not.toContain('0af7651916cd43dd8448eb211c80319c');
+      expect(stage.standIns.collector.heard()).not.toContain('0af7651916cd43dd8448eb211c80319c');
     });
 
     it('say how a request failed', async () => {
-      const account = await planes.service.createAccount();
-      provider.answer((_request, response) => void response.writeHead(500).end('{}'));
-      const failed = await post(`${planes.service.baseUrl}/chat/completions`, body, bearer(account.inferenceKey));
-      provider.answer(answerChat());
+      const account = await stage.service.createAccount();
+      stage.provider('alpha').answer((_request, response) => void response.writeHead(500).end('{}'));
+      const failed = await post(`${stage.service.baseUrl}/chat/completions`, body, bearer(account.inferenceKey));
+      stage.provider('alpha').answer(answerChat());
       expect(failed.status).toBe(502);
       const refused = await post(
-        `${planes.service.baseUrl}/chat/completions`,
+        `${stage.service.baseUrl}/chat/completions`,
         {
           model: 'acme/none',
           messages: [],
@@ -96,15 +91,15 @@ await describeInBothPlanes(
     });
 
     it('contain no identity and no content', async () => {
-      const account = await planes.service.createAccount();
+      const account = await stage.service.createAccount();
       const before = chats();
       for (const flow of ['compatibility', 'ticket'] as const)
-        expect((await ask(planes.service, account.inferenceKey, body, { flow })).status).toBe(200);
+        expect((await ask(stage.service, account.inferenceKey, body, { flow })).status).toBe(200);
       await until(() => chats() >= before + 2, 'they are told');
-      const heard = collector.heard();
+      const heard = stage.standIns.collector.heard();
       for (const secret of [marker, account.inferenceKey, account.accountId, account.workspaceId, model, 'sotto_tkt'])
         expect(heard).not.toContain(secret);
-      for (const { attributes: said } of collector.spans())
+      for (const { attributes: said } of stage.standIns.collector.spans())
         for (const name of Object.keys(said)) expect(attributes).toContain(name.replace('sotto.', ''));
     });
   },

@@ -3,17 +3,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, redeem } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { fromSource } from '../../kit/programs.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
 
 const folder = useFolder('settings');
 const model = 'acme/small';
-let provider: FakeProvider;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Everything that `startService` would set, with empty values, which count as not set. */
@@ -27,14 +27,14 @@ const noSecrets = Object.fromEntries(
   ['TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', 'DATABASE_URL', 'REDIS_URL'].map((name) => [name, '']),
 );
 
-await describeInBothPlanes(
+await describeStage(
   'a service that starts from sotto.yaml',
   async ({ databaseUrl, redisUrl }) => {
-    provider = await startProvider();
-    const { registry, catalog } = filesOf(
-      [providerEntry('acme', provider.baseUrl)],
-      [textModel(model, [routeEntry('acme')])],
-    );
+    const spec: StageSpec = {
+      providers: { acme: { server: await startProvider() } },
+      models: { [model]: { routes: { acme: [1, 2] } } },
+    };
+    const { registry, catalog } = (await StageProviders.start(spec)).files;
     const secret = (name: string, content: string): string => {
       writeFileSync(join(folder, name), `${content}\n`);
       return `file:${name}`;
@@ -55,15 +55,11 @@ providers: ${JSON.stringify(JSON.parse(registry).providers)}
 models: ${JSON.stringify(JSON.parse(catalog).models)}
 `;
     writeFileSync(file, text);
-    return {
-      ...{ registry, catalog },
-      environment: { ...unset, ...noSecrets, CONFIG_FILE: file },
-      stop: () => provider.stop(),
-    };
+    return { ...spec, environment: { ...unset, ...noSecrets, CONFIG_FILE: file } };
   },
-  (planes) => {
+  (stage) => {
     it('serves with its secrets, limits, providers and models', async () => {
-      const { service } = planes;
+      const { service } = stage;
       const account = await service.createAccount();
       const minted = await post(`${service.controlUrl}/inference/tickets`, { model }, bearer(account.inferenceKey));
       // A key may mint twice as many tickets as it may send requests.

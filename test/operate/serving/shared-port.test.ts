@@ -3,12 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { shards } from '@sotto/state';
 import { freePort, withRedis } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';
 import { fromSource } from '../../kit/programs.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 
@@ -22,20 +21,15 @@ async function endOf(child: ChildProcess): Promise<[number | null, string | unde
   return [code, said.trim().split('\n').at(-1)];
 }
 
-let provider: FakeProvider;
-
-await describeInBothPlanes(
+await describeStage(
   'brokers that share a port',
-  async () => {
-    provider = await startProvider();
-    return { ...oneModel(provider), environment: { CONFIDENTIAL_SHARE_PORT: 'on' }, stop: () => provider.stop() };
-  },
-  (planes) => {
+  { ...oneModel, environment: { CONFIDENTIAL_SHARE_PORT: 'on' } },
+  (stage) => {
     // Only Linux distributes connections over the processes of a port.
     it.skipIf(process.platform !== 'linux')(
       'brokers of one host share a port: both get connections, and one continues when the other has gone',
       async () => {
-        const { service } = planes;
+        const { service } = stage;
         const account = await service.createAccount();
         const port = Number(new URL(service.baseUrl).port);
         const second = await service.addBroker({ port });
@@ -64,7 +58,7 @@ await describeInBothPlanes(
 
     const startControl = async (more: Readonly<Record<string, string>> = {}): Promise<ChildProcess> => {
       const main = fileURLToPath(new URL('../../../apps/control/src/main.ts', import.meta.url));
-      const { pool, redisUrl = '' } = planes.service;
+      const { pool, redisUrl = '' } = stage.service;
       const env = {
         ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
         ...{ DATABASE_URL: pool.options.connectionString ?? '', REDIS_URL: redisUrl },
@@ -75,7 +69,7 @@ await describeInBothPlanes(
     };
 
     it('a control that is stopped while another one migrates exits, and does not migrate later', async () => {
-      const other = await planes.service.pool.connect();
+      const other = await stage.service.pool.connect();
       await other.query('select pg_advisory_lock(7283641)');
       const child = await startControl();
       const ended = endOf(child);
@@ -90,7 +84,7 @@ await describeInBothPlanes(
     it.each(['CONTROL_PORT', 'METRICS_PORT'])(
       'a control whose %s is taken says so and exits, whatever it has opened by then',
       async (variable) => {
-        const taken = new URL(provider.baseUrl).port;
+        const taken = new URL(stage.provider('alpha').baseUrl).port;
         const child = await startControl({ [variable]: taken });
         const line = `sotto-control: ${variable} is \`${taken}\`: another process listens there; choose a free one`;
         expect(await endOf(child)).toEqual([1, line]);
@@ -101,13 +95,13 @@ await describeInBothPlanes(
       ['CONFIDENTIAL_PORT', ', or let brokers share it with CONFIDENTIAL_SHARE_PORT=on'],
       ['METRICS_PORT', ''],
     ])('a broker whose %s is taken says so and exits, and stays a member of no shard', async (variable, advice) => {
-      const taken = new URL(provider.baseUrl).port;
+      const taken = new URL(stage.provider('alpha').baseUrl).port;
       const main = fileURLToPath(new URL('../../../apps/confidential/src/main.ts', import.meta.url));
       const before = await members();
       const child = spawn(process.execPath, [...fromSource, main], {
         env: {
           ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_TLS: 'off' },
-          ...{ REDIS_URL: planes.service.redisUrl ?? '', ATTESTATION: 'off' },
+          ...{ REDIS_URL: stage.service.redisUrl ?? '', ATTESTATION: 'off' },
           ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2) },
           ...{ CONFIDENTIAL_PORT: String(await freePort()), [variable]: taken },
         },
@@ -120,7 +114,7 @@ await describeInBothPlanes(
 
     /** The processes whose lease in a shard has not lapsed. */
     const members = (): Promise<Set<string>> =>
-      withRedis(planes.service.redisUrl ?? '', async (redis) => {
+      withRedis(stage.service.redisUrl ?? '', async (redis) => {
         const ids: string[] = [];
         for (const shard of shards) {
           const fields = Object.keys(await redis.hgetall(`sotto:{w${shard}}:clients`));

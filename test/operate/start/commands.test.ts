@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock as block } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { type Ran, runToEnd } from '../../kit/programs.ts';
-import { type Stage, setStage } from '../../kit/stage.ts';
+import { type OwnStage, startOwnStage } from '../../kit/stage/own-stage.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -58,7 +58,7 @@ describe('the commands in the documents', () => {
 describe('commands that do not need the service of npm start', () => {
   const folder = useFolder('commands');
   const bin = join(folder, 'bin');
-  let stage: Stage | undefined;
+  let stage: OwnStage | undefined;
   beforeAll(async () => {
     mkdirSync(bin);
     // Handles `npm run control -- …` in this folder, because npm itself would run in the project's.
@@ -67,7 +67,7 @@ describe('commands that do not need the service of npm start', () => {
       `#!/bin/sh\nshift 3\nexec ${process.execPath} --conditions=@sotto/source --disable-warning=ExperimentalWarning ${root}apps/control/src/main.ts "$@"\n`,
       { mode: 0o755 },
     );
-    stage = await setStage('the commands of the guides that look at a service');
+    stage = await startOwnStage('the commands of the guides that look at a service');
   });
   afterAll(() => stage?.stop());
 

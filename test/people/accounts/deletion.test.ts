@@ -1,13 +1,12 @@
 import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer, hello } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
-import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { answerChat } from '../../kit/provider.ts';
 import { get, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const model = 'acme/small';
 /** 10 prompt and 20 completion tokens, in nano-USD. */
@@ -18,28 +17,17 @@ const insertOrder = `
     (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
   values (gen_random_uuid(), $1, $2, 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`;
 
-let provider: FakeProvider;
-
-await describeInBothPlanes(
+await describeStage(
   'deleting an account',
-  async () => {
-    provider = await startProvider();
-    return {
-      ...filesOf(
-        [providerEntry('acme', provider.baseUrl)],
-        [textModel(model, [routeEntry('acme', { input: 0.5, output: 1.5 })])],
-      ),
-      stop: () => provider.stop(),
-    };
-  },
-  (planes) => {
-    const people = peopleOf(planes);
+  { providers: { acme: {} }, models: { [model]: { routes: { acme: [0.5, 1.5] } } } },
+  (stage) => {
+    const people = peopleOf(stage);
     const { url } = people;
     const confirmation = ({ email, password }: Person) => ({ email, password });
     const remove = (person: Person, body: object = confirmation(person)) =>
       post(url('/auth/delete-account'), body, person.session);
     const defaultWorkspace = async ({ accountId }: Person): Promise<string> =>
-      (await planes.service.pool.query('select id from workspaces where account_id = $1 and is_default', [accountId]))
+      (await stage.service.pool.query('select id from workspaces where account_id = $1 and is_default', [accountId]))
         .rows[0].id;
     const customer = async () => {
       const person = await people.signUp();
@@ -48,9 +36,9 @@ await describeInBothPlanes(
       return { ...person, key, keyId: id };
     };
     const ask = (key: string) =>
-      post(`${planes.service.baseUrl}/chat/completions`, { model, messages: hello, max_tokens: 50 }, bearer(key));
+      post(`${stage.service.baseUrl}/chat/completions`, { model, messages: hello, max_tokens: 50 }, bearer(key));
     const entriesOf = async ({ accountId }: Person) => {
-      const { rows } = await planes.service.pool.query<{ account: string; amount: string }>(
+      const { rows } = await stage.service.pool.query<{ account: string; amount: string }>(
         `select e.ledger_account as account, e.amount_nusd::text as amount from ledger_entries e
          join ledger_transactions t on t.id = e.transaction_id
          where t.reference = 'account_deleted:' || $1 order by e.amount_nusd`,
@@ -62,14 +50,14 @@ await describeInBothPlanes(
       until(
         async () =>
           (
-            await planes.service.pool.query('select 1 from accounts where id = $1 and closed_at is not null', [
+            await stage.service.pool.query('select 1 from accounts where id = $1 and closed_at is not null', [
               person.accountId,
             ])
           ).rowCount === 1,
         'the account is closed',
       );
     const expectCleanBooks = async (): Promise<void> => {
-      const { code, output } = await planes.service.runControl(['audit']);
+      const { code, output } = await stage.service.runControl(['audit']);
       expect(code, output).toBe(0);
     };
 
@@ -77,7 +65,7 @@ await describeInBothPlanes(
       const person = await customer();
       const { promise: gate, resolve: open } = Promise.withResolvers<void>();
       const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
-      provider.answer(async (request, response) => {
+      stage.provider('acme').answer(async (request, response) => {
         arrive();
         await gate;
         await answerChat()(request, response);
@@ -100,14 +88,14 @@ await describeInBothPlanes(
         { account: 'forfeited', amount: restNusd },
       ]);
       await expectCleanBooks();
-      provider.answer(answerChat());
+      stage.provider('acme').answer(answerChat());
     });
 
     it('refuses its keys at once, before they are revoked', async () => {
       const person = await customer();
       expect((await ask(person.key)).status).toBe(200);
       await whileHeld(
-        planes.service.pool,
+        stage.service.pool,
         {
           rows: 'select 1 from api_keys where id = $1 for update',
           values: [person.keyId],
@@ -132,7 +120,7 @@ await describeInBothPlanes(
       expectError(await get(url('/keys'), person.session), 401, 'unauthenticated');
       expectError(await post(url('/auth/sign-in/email'), confirmation(person)), 401, 'unauthenticated');
       await hasClosed(person);
-      const traces = await planes.service.pool.query(
+      const traces = await stage.service.pool.query(
         `select name from accounts where id = $1 union all select name from workspaces where account_id = $1
          union all select name from api_keys where account_id = $1`,
         [person.accountId],
@@ -179,7 +167,7 @@ await describeInBothPlanes(
       expect((await remove(owner)).status).toBe(200);
 
       const payer = await people.signUp();
-      await planes.service.pool.query(insertOrder, [payer.accountId, 'pending']);
+      await stage.service.pool.query(insertOrder, [payer.accountId, 'pending']);
       const paying = await remove(payer);
       expectError(paying, 409, 'conflict');
       expect(paying.text).toContain('payment is under way');
@@ -188,7 +176,7 @@ await describeInBothPlanes(
     it('waits for an order that is being placed, and is then refused', async () => {
       const payer = await people.signUp();
       await whileHeld(
-        planes.service.pool,
+        stage.service.pool,
         {
           rows: 'select 1 from accounts where id = $1 for update',
           values: [payer.accountId],
@@ -204,7 +192,7 @@ await describeInBothPlanes(
       const [person, operator] = [await people.signUp(), await people.signUp()];
       await people.makeOperator(operator);
       await remove(person);
-      const { code, output } = await planes.service.runControl(['account', 'enable', person.accountId]);
+      const { code, output } = await stage.service.runControl(['account', 'enable', person.accountId]);
       expect([code, output]).toEqual([1, expect.stringContaining('deleted')]);
       const listed = await get(url(`/operator/accounts/${person.accountId}`), operator.session);
       expect(listed.json).toMatchObject({ state: 'deleted', email: null });
@@ -212,7 +200,7 @@ await describeInBothPlanes(
 
     describe('and an invitation that is accepted in the same moment', () => {
       const membersOf = async (column: 'account_id' | 'workspace_id', id: string) =>
-        (await planes.service.pool.query(`select 1 from workspace_members where ${column} = $1`, [id])).rows;
+        (await stage.service.pool.query(`select 1 from workspace_members where ${column} = $1`, [id])).rows;
 
       it('of the owner: either somebody joined and the owner stays, or the workspace is gone', async () => {
         const [owner, guest] = [await people.signUp(), await people.signUp()];
@@ -220,7 +208,7 @@ await describeInBothPlanes(
         const team = await people.makeWorkspace(owner, 'Team');
         const { token } = await people.invite(owner, team, guest.email, 'member');
         const [joined, removed] = await whileHeld(
-          planes.service.pool,
+          stage.service.pool,
           {
             rows: 'select 1 from workspaces where id = $1 for update',
             values: [team],
@@ -241,7 +229,7 @@ await describeInBothPlanes(
         const team = await people.makeWorkspace(owner, 'Team');
         const { token } = await people.invite(owner, team, guest.email, 'member');
         const [joined, removed] = await whileHeld(
-          planes.service.pool,
+          stage.service.pool,
           { rows: 'select 1 from accounts where id = $1 for update', values: [guest.accountId], waiting: 'select ' },
           [() => people.accept(guest, token), () => remove(guest)],
         );
@@ -261,7 +249,7 @@ await describeInBothPlanes(
         const answers = await Promise.all([remove(person), remove(person), remove(person)]);
         expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
         await Promise.all(made);
-        const { rows } = await planes.service.pool.query(
+        const { rows } = await stage.service.pool.query(
           'select 1 from api_keys where account_id = $1 and revoked_at is null',
           [person.accountId],
         );

@@ -1,3 +1,5 @@
+/** Accounts need no broker: controls in this process, whose options a test sets, and visitors with cookies. */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { usualMaxima } from '@sotto/contract';

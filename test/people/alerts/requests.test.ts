@@ -3,42 +3,38 @@ import { join } from 'node:path';
 import { until } from '@sotto/test-servers';
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { bearer } from '../../kit/client.ts';
-import { startWorld } from '../../kit/conformance.ts';
+import { acme } from '../../kit/conformance.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { peopleOf } from '../../kit/people.ts';
-import { answerChat } from '../../kit/provider.ts';
 import { post, send } from '../../kit/send.ts';
 import { signedUp } from '../../kit/signed-up.ts';
-import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { startReceiver } from '../../kit/webhook-receiver.ts';
 
 const caFile = join(useFolder('alerts'), 'ca.pem');
-let mailbox: Mailbox;
-let receiver: Receiver;
-
 /** The cost of a request: 10 tokens at 0.50 and 20 at 1.50 USD per million. */
 const costUsd = 0.000_035;
 
-await describeInBothPlanes(
+await describeStage(
   'alerts of requests that a prepaid balance pays',
   async () => {
-    const world = await startWorld(answerChat);
-    [mailbox, receiver] = [await openMailbox(), await startReceiver()];
+    const [mailbox, receiver] = [await openMailbox(), await startReceiver()];
     await writeFile(caFile, receiver.caPem);
     return {
-      ...{ registry: world.registry, catalog: world.catalog },
-      environment: { ACME_API_KEY: 'acme-key' },
+      ...acme,
+      standIns: { mailbox, receiver },
       controlEnvironment: {
         ...{ SMTP_URL: mailbox.url, MAIL_FROM: 'sotto@service.example' },
         ...{ WEBHOOK_NETWORKS: '127.0.0.1', NODE_EXTRA_CA_CERTS: caFile },
       },
-      stop: async () => void (await Promise.all([world.stop(), mailbox.stop(), receiver.stop()])),
+      stop: () => Promise.all([mailbox.stop(), receiver.stop()]),
     };
   },
   (suite) => {
     it('follow their settlement, by mail and webhook', async () => {
+      const { mailbox, receiver } = suite.standIns;
       const { url, signIn, makeWorkspace, makeKey, fund } = peopleOf(suite);
       const made = await signedUp(suite.service.pool, { isVerified: true });
       const owner = { ...made, session: await signIn(made) };

@@ -69,4 +69,4 @@ const logout: Concept = (suite) => {
 };
 
 const concepts = [protocol, refusals, tokens, apps, consent, logout, races, fetchesNothing];
-await describeConformance('connected apps', concepts, {}, { CONNECTED_APPS: 'on' });
+await describeConformance('connected apps', concepts, { features: ['connected apps'] });

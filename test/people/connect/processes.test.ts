@@ -1,8 +1,7 @@
 import * as oauth from 'openid-client';
 import { beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { redeem } from '../../kit/client.ts';
-import { startWorld } from '../../kit/conformance.ts';
+import { acme } from '../../kit/conformance.ts';
 import {
   allowed,
   clientOf,
@@ -15,16 +14,11 @@ import {
   start,
   tokenStatus,
 } from '../../kit/connected-apps.ts';
-import { answerChat } from '../../kit/provider.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
-await describeInBothPlanes(
+await describeStage(
   'connected apps across processes',
-  async () => {
-    const world = await startWorld(answerChat);
-    const { registry, catalog } = world;
-    const environment = { ACME_API_KEY: 'x', CONNECTED_APPS: 'on' };
-    return { registry, catalog, enclaves: 'assumed', environment, stop: () => world.stop() };
-  },
+  { ...acme, features: ['connected apps'] },
   (planes) => {
     /** Another control process with the same public origin, reached at its own port. */
     let second: { readonly controlUrl: string };

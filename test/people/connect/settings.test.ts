@@ -93,8 +93,6 @@ await describeConformance(
       });
     },
   ],
-  {},
-  { CONNECTED_APPS: 'on', RATE_LIMIT_CONTROL: '60' },
   // Embedded mode reads its settings by itself.
-  { planes: ['two', 'one'] },
+  { features: ['connected apps'], environment: { RATE_LIMIT_CONTROL: '60' }, planes: ['two', 'one'] },
 );

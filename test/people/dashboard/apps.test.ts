@@ -4,12 +4,12 @@ import { freePort } from '@sotto/test-servers';
 import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { ask, bearer } from '../../kit/client.ts';
 import { clientOf, exchange, start } from '../../kit/connected-apps.ts';
 import { get } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import type { SignedUp } from '../../kit/signed-up.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import {
   describeDashboard,
   expectAccessible,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { makeIssuer } from '../../kit/wallets.ts';
 import { describeDashboard, expectGoodLooks } from './stage.ts';
 

@@ -4,7 +4,7 @@ import { until } from '@sotto/test-servers';
 import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 
 const hourMs = 3_600_000;

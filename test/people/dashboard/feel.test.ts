@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading, keepPicture } from './stage.ts';
 
 const palette = (page: Page) => page.getByRole('dialog', { name: 'Search and commands' });

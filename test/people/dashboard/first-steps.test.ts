@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { agents } from '@sotto/client/testing';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import {
   accept,
   createWorkspace,

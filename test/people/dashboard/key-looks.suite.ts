@@ -1,4 +1,4 @@
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { dialog, makeKey, openDialog, row } from './keys-page.ts';
 import { expectGoodLooks, type Stage } from './stage.ts';
 

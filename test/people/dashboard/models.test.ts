@@ -1,10 +1,10 @@
 import { createRedisState } from '@sotto/state';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { answerImage, png } from '../../contract/media/world.ts';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { answerImage, png } from '../../contract/media/answers.ts';
 import { ask } from '../../kit/client.ts';
 import { until } from '../../kit/service.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Stage, shell } from './stage.ts';
 
 const hourMs = 3_600_000;
@@ -118,7 +118,7 @@ await describeDashboard('models', (stage) => {
     };
     expect(await answerTo('acme/small')).toMatchObject({ object: 'chat.completion' });
     expect(await answerTo('acme/embed')).toMatchObject({ object: 'list', data: [{ object: 'embedding' }] });
-    stage.world.provider('beta').answer(answerImage());
+    stage.provider('beta').answer(answerImage());
     expect(await answerTo('beta/paint')).toMatchObject({ data: [{ b64_json: png.toString('base64') }] });
   });
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { peopleOf } from '../../kit/people.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading } from './stage.ts';
 
 await describeDashboard(

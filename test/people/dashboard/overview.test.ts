@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { use } from './requests.suite.ts';
 import {
   accept,

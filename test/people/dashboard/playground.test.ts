@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 const secret = 'the marker of a question 5e1f';
 
 await describeDashboard('playground', (stage) => {
   it('asks privately: the key goes to control alone, the question to the broker alone, and the answer names its provider', async () => {
-    stage.world.reset();
+    stage.reset();
     const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
     const sent = listen(page);
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -73,7 +73,7 @@ await describeDashboard('playground', (stage) => {
   });
 
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
-    stage.world.reset();
+    stage.reset();
     const page = await ready(stage, '/playground?model=acme/small');
     await ask(page, 'First question');
     await page.getByText('Hello there, this is a provider.').waitFor();
@@ -82,7 +82,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByRole('link', { name: 'Playground' }).click();
     await ask(page, 'Second question');
     await page.getByText('Hello there, this is a provider.').nth(1).waitFor();
-    const seen = stage.world.provider('acme').seen.at(-1);
+    const seen = stage.provider('acme').seen.at(-1);
     expect(seen?.body.messages).toEqual([
       { role: 'user', content: 'First question' },
       { role: 'assistant', content: 'Hello there, this is a provider.' },
@@ -93,7 +93,7 @@ await describeDashboard('playground', (stage) => {
   });
 
   it('does not repeat by a weaker way what went by a stronger one', async () => {
-    stage.world.reset();
+    stage.reset();
     const page = await ready(stage, '/playground?model=acme/small');
     await page.getByLabel('Continue with simulated evidence').check();
     await ask(page, 'My secret');
@@ -110,19 +110,19 @@ await describeDashboard('playground', (stage) => {
     await page.getByRole('radio', { name: /^Private flow/ }).check();
     await ask(page, 'More');
     await page.getByText('Hello there, this is a provider.').nth(2).waitFor();
-    expect(JSON.stringify(stage.world.provider('acme').seen.at(-1)?.body.messages)).toContain('My secret');
+    expect(JSON.stringify(stage.provider('acme').seen.at(-1)?.body.messages)).toContain('My secret');
   });
 
   it('streams, can be stopped, and asks again', async () => {
     const pieces = Array.from({ length: 200 }, (_, index) => `word${String(index)} `);
-    stage.world.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
+    stage.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
     const page = await ready(stage, '/playground?model=acme/small&way=compatibility');
     await ask(page, 'Talk');
     await page.getByText(/word3/).waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText(/^Stopped\./).waitFor();
     expect(await page.getByText(/word199/).count()).toBe(0);
-    stage.world.reset();
+    stage.reset();
     await page.getByRole('button', { name: 'Ask again' }).click();
     await page.getByText('Hello there, this is a provider.').waitFor();
     expect(await page.getByText(/word3/).count()).toBe(0);
@@ -135,7 +135,7 @@ await describeDashboard('playground', (stage) => {
 
   it("sends the chosen parameters, and shows a model's text unchanged", async () => {
     const content = 'Look <img src=x onerror=alert(1)>:\n```html\n<b>bold</b>\n```\nDone.';
-    stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
+    stage.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
     const page = await ready(stage, '/playground?model=acme/thinker');
     await page.getByText('Parameters').click();
     await page.getByLabel('System prompt').fill('Be brief.');
@@ -149,7 +149,7 @@ await describeDashboard('playground', (stage) => {
     await ask(page, 'Show me');
     await page.getByText('<b>bold</b>').waitFor();
     await page.getByText('Look <img src=x onerror=alert(1)>:').waitFor();
-    expect(stage.world.provider('acme').seen.at(-1)?.body).toMatchObject({
+    expect(stage.provider('acme').seen.at(-1)?.body).toMatchObject({
       temperature: 0.5,
       reasoning_effort: 'low',
       messages: [
@@ -157,11 +157,11 @@ await describeDashboard('playground', (stage) => {
         { role: 'user', content: 'Show me' },
       ],
     });
-    stage.world.reset();
+    stage.reset();
   });
 
   it('folds its setup to a line on a phone once there is a key, and shows the choices', async () => {
-    stage.world.reset();
+    stage.reset();
     const page = await stage.open('/playground?model=acme/small&way=compatibility', {
       as: await stage.person(),
       width: 360,
@@ -196,7 +196,7 @@ await describeDashboard('playground', (stage) => {
   });
 
   it('says how to handle each failure', async () => {
-    stage.world.reset();
+    stage.reset();
     const poor = await stage.open('/playground?model=acme/small&way=compatibility', { as: await stage.person(0) });
     await poor.getByRole('button', { name: 'Create key' }).click();
     await ask(poor, 'Hello');
@@ -211,11 +211,11 @@ await describeDashboard('playground', (stage) => {
     await page.getByRole('alert').getByRole('link', { name: 'Routing' }).waitFor();
 
     await page.getByLabel('Minimum privacy').selectOption('The workspace’s');
-    stage.world.provider('beta').answer(answerError(429, {}, { 'retry-after': '7' }));
+    stage.provider('beta').answer(answerError(429, {}, { 'retry-after': '7' }));
     await ask(page, 'Hello');
     await page.getByText(/Try again in \d+ seconds?\./).waitFor();
 
-    stage.world.provider('beta').answer((request, response) => {
+    stage.provider('beta').answer((request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const chunk = { id: 'x', created: 1, model: request.body.model, object: 'chat.completion.chunk' };
       const choices = [{ index: 0, delta: { content: 'Half an' }, finish_reason: null }];
@@ -225,11 +225,11 @@ await describeDashboard('playground', (stage) => {
     await ask(page, 'Hello');
     await page.getByText('Half an').waitFor();
     await page.getByRole('alert').last().getByText('provider_error').waitFor();
-    stage.world.reset();
+    stage.reset();
   });
 
   it('sends nothing to a machine with invalid evidence, and names the check', async () => {
-    stage.world.reset();
+    stage.reset();
     const page = await stage.open('/', { as: await stage.person() });
     await page.route('**/v1/gateway/attestation*', async (route) => {
       const answer = await route.fetch();
@@ -244,7 +244,7 @@ await describeDashboard('playground', (stage) => {
     await page.keyboard.press('Enter');
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
     expect(await page.getByLabel('Continue with simulated evidence', { exact: false }).count()).toBe(0);
-    expect(stage.world.provider('acme').seen).toEqual([]);
+    expect(stage.provider('acme').seen).toEqual([]);
   });
 
   it('offers encryption for models with such a route, and shows why it is unavailable', async () => {
@@ -263,12 +263,12 @@ await describeDashboard('playground', (stage) => {
     await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
     await ask(page, secret);
     await page.getByText('no_provider_route_meets_privacy').waitFor();
-    expect(stage.world.provider('acme').seen.filter(({ text }) => text.includes(secret))).toEqual([]);
+    expect(stage.provider('acme').seen.filter(({ text }) => text.includes(secret))).toEqual([]);
   });
 
   it('creates an image and speech by ticket, and shows the price before', async () => {
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-    stage.world.provider('beta').answer((request, response) => {
+    stage.provider('beta').answer((request, response) => {
       if (request.path.endsWith('/images/generations'))
         return sendJson(response, 200, { created: 1, data: [{ b64_json: pixel }] });
       response
@@ -282,7 +282,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByRole('button', { name: 'Generate image' }).click();
     await page.getByRole('img', { name: 'A red square' }).waitFor();
     expect(await page.getByRole('link', { name: 'Download' }).getAttribute('href')).toMatch(/^blob:/);
-    expect(stage.world.provider('beta').seen.at(-1)?.body).toMatchObject({ prompt: 'A red square', size: '512x512' });
+    expect(stage.provider('beta').seen.at(-1)?.body).toMatchObject({ prompt: 'A red square', size: '512x512' });
 
     await page.getByRole('tab', { name: 'Speech' }).click();
     await page.getByLabel('Text to speak').fill('Hello');
@@ -290,8 +290,8 @@ await describeDashboard('playground', (stage) => {
     await page.getByLabel('Voice').fill('alloy');
     await page.getByRole('button', { name: 'Speak' }).click();
     await page.locator('audio').waitFor();
-    expect(stage.world.provider('beta').seen.at(-1)?.body).toMatchObject({ input: 'Hello', voice: 'alloy' });
-    stage.world.reset();
+    expect(stage.provider('beta').seen.at(-1)?.body).toMatchObject({ input: 'Hello', voice: 'alloy' });
+    stage.reset();
   });
 
   it('revokes its key, accepts an existing one, and leaves none behind after signing out', async () => {
@@ -314,10 +314,10 @@ await describeDashboard('playground', (stage) => {
   });
 
   thoroughly('looks well', async () => {
-    stage.world.reset();
+    stage.reset();
     const content =
       'A function that adds two numbers, and what it returns:\n```ts\nexport const add = (left: number, right: number): number => left + right; // and a line that is long enough to scroll\n```\nCall it as `add(1, 2)`.';
-    stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
+    stage.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
     // Each look signs in four times, which is close to the limit for one person.
     await expectGoodLooks(stage, {
       name: 'playground-empty',
@@ -348,7 +348,7 @@ await describeDashboard('playground', (stage) => {
         await page.getByText('no_provider_route_meets_privacy').waitFor();
       },
     });
-    stage.world.reset();
+    stage.reset();
     await expectGoodLooks(stage, {
       name: 'playground-image',
       path: '/playground?mode=image',

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { ask } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import type { SignedUp } from '../../kit/signed-up.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { createKey, createWorkspace, describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 await describeDashboard('routing', (stage) => {

@@ -3,9 +3,9 @@ import { smtpMail } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { type AccountsWorld, openWorld } from '../accounts/world.ts';
 import { passkeys } from './passkeys.suite.ts';
 import {

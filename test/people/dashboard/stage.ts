@@ -1,3 +1,5 @@
+/** The dashboard needs a browser in front of the service, which fails the test of a page that misbehaves. */
+
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -8,12 +10,13 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { showEarlierCode } from '../../kit/authenticator.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { hasChromium, launchChromium } from '../../kit/chromium.ts';
-import { startWorld, type World } from '../../kit/conformance.ts';
-import { answerChat } from '../../kit/provider.ts';
+import { acme } from '../../kit/conformance.ts';
 import type { Service } from '../../kit/service.ts';
 import { type SignedUp, signedUp } from '../../kit/signed-up.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
+import type { Stage as ServiceStage } from '../../kit/stage/stage.ts';
 
 /** The credentials of a person. */
 export type SignInAs = Pick<SignedUp, 'email' | 'password'>;
@@ -29,9 +32,7 @@ export interface OpenOptions {
 }
 
 /** The running service with a browser in front of it. Use it only within tests and hooks. */
-export interface Stage {
-  readonly service: Service;
-  readonly world: World;
+export interface Stage extends Pick<ServiceStage, 'service' | 'provider' | 'reset'> {
   /** The control origin, without `/v1`. */
   readonly origin: string;
   /** A person with an account and this many USD who is not signed in anywhere yet. Default: 10. */
@@ -40,9 +41,7 @@ export interface Stage {
   open(path: string, options?: OpenOptions): Promise<Page>;
 }
 
-export interface DashboardOptions {
-  /** The host name of control. Default: 127.0.0.1. Passkeys need a name. */
-  readonly controlHost?: 'localhost';
+export interface DashboardOptions extends Pick<StageSpec, 'controlHost'> {
   /** Runs before the service starts. Resolves to more environment variables for it. */
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
 }
@@ -60,41 +59,30 @@ export async function describeDashboard(
 ): Promise<void> {
   const able = hasBrowser();
   if (able && !hasSharedRedis) noteSkip('the dashboard over two processes on a real Redis', redisSkipReason);
-  let world: World | undefined;
-  await describeInBothPlanes(
+  await describeStage(
     name,
-    async () => {
-      world = await startWorld(answerChat);
-      const { registry, catalog } = world;
-      const environment = {
-        ACME_API_KEY: 'acme-key',
-        IMAGE_GENERATION: 'on',
-        SPEECH_SYNTHESIS: 'on',
-        BILLING_TEST_RAIL: 'on',
-        CONNECTED_APPS: 'on',
-        ATTESTATION: 'simulated',
-        ...(await prepare?.()),
-      };
-      return { registry, catalog, environment, controlHost, enclaves: 'assumed', stop: async () => world?.stop() };
-    },
-    (planes) => {
-      const browser = useBrowser(() => ({
-        control: new URL(planes.service.controlUrl).origin,
-        broker: new URL(planes.service.baseUrl).origin,
-      }));
+    async () => ({
+      ...acme,
+      controlHost,
+      features: ['images', 'speech', 'test payments', 'connected apps', 'evidence'],
+      environment: { ...acme.environment, ...(await prepare?.()) },
+    }),
+    (stage) => {
+      const origins = () => ({
+        control: new URL(stage.service.controlUrl).origin,
+        broker: new URL(stage.service.baseUrl).origin,
+      });
       tests({
         get service() {
-          return planes.service;
-        },
-        get world() {
-          if (world === undefined) throw new Error('the world is there within tests and hooks only');
-          return world;
+          return stage.service;
         },
         get origin() {
-          return new URL(planes.service.controlUrl).origin;
+          return origins().control;
         },
-        person: (usd = 10) => signUp(planes.service, usd),
-        open: browser.open,
+        provider: stage.provider,
+        reset: stage.reset,
+        person: (usd = 10) => signUp(stage.service, usd),
+        open: useBrowser(origins).open,
       });
     },
     { able },

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
 import { ask } from '../../kit/client.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { dayMs, narrow, requests, requestsSuite, type Use, use, user } from './requests.suite.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 

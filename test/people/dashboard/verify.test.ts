@@ -1,6 +1,6 @@
 import type { Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 await describeDashboard('verify', (stage) => {

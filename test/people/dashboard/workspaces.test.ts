@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { thoroughly } from '../../kit/both-planes.ts';
+import { thoroughly } from '../../kit/thoroughly.ts';
 import { accept, createWorkspace, describeDashboard, expectGoodLooks, invite } from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { providerEvidenceSchema, verifyNvidia, verifySnp } from '@sotto/attestation';
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
-import type { Planes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
-import type { TeeWorld } from '../../kit/enclaves/tee-world.ts';
+import type { Enclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
 import { outcomes } from './world.ts';
 
 /** The evidence of enclaves that the service hands to clients. */
-export function evidenceSuite(planes: Planes, account: () => TestAccount, world: () => TeeWorld): void {
-  const { chat, control, mint, present, errorOf, newNonce, verify } = askingOf(planes, account, world);
+export function evidenceSuite(stage: Stage<Enclaves>, account: () => TestAccount): void {
+  const { chat, control, mint, present, errorOf, newNonce, verify } = askingOf(stage, account);
 
   describe('evidence for any client', () => {
     it.each(enclaveKinds)(
@@ -30,7 +30,7 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
           verdict: kind === 'tinfoil' ? 'policy_matched' : 'cryptographically_checked',
           isCurrent: true,
         });
-        const { publicKey } = world().provider(kind).enclave.nextKey();
+        const { publicKey } = stage.standIns.provider(kind).enclave.nextKey();
         expect(Buffer.from(result.key?.publicKey ?? []).equals(publicKey)).toBe(true);
         const stale = await verify(document, { ...asked, nonce: newNonce() }, kind);
         expect(stale.verdict).toBe('untrusted');
@@ -54,10 +54,10 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
     });
 
     it('is free: an account without money gets it too, and nothing is held or charged', async () => {
-      const poor = await planes.service.createAccount({ usd: 0 });
+      const poor = await stage.service.createAccount({ usd: 0 });
       const answer = await present(await mint({ model: 'tee/near' }, poor.inferenceKey), { nonce: newNonce() });
       expect(answer.status, await answer.clone().text()).toBe(200);
-      expect(await planes.service.settled(poor)).toBe(0n);
+      expect(await stage.service.settled(poor)).toBe(0n);
     });
 
     it('leaves a ticket valid if it came with a bad nonce or to the wrong place', async () => {
@@ -66,7 +66,7 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
         const answer = await present(ticket, { nonce });
         expect([answer.status, (await errorOf(answer)).type]).toEqual([400, 'invalid_request']);
       }
-      const misplaced = await fetch(`${planes.service.baseUrl}/chat/completions`, {
+      const misplaced = await fetch(`${stage.service.baseUrl}/chat/completions`, {
         method: 'POST',
         headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'tee/near', messages: [{ role: 'user', content: 'hi' }] }),
@@ -76,16 +76,16 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
     });
 
     it('is refused for a key and for a chat ticket, which stays valid', async () => {
-      const { ticket } = await planes.service.mintTicket(account().inferenceKey, { model: 'tee/near' });
+      const { ticket } = await stage.service.mintTicket(account().inferenceKey, { model: 'tee/near' });
       const mismatch = await present(ticket, { nonce: newNonce() });
       expect([mismatch.status, (await errorOf(mismatch)).type]).toEqual([401, 'invalid_ticket']);
-      const chat = await fetch(`${planes.service.baseUrl}/chat/completions`, {
+      const chat = await fetch(`${stage.service.baseUrl}/chat/completions`, {
         method: 'POST',
         headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'tee/near', messages: [{ role: 'user', content: 'hi' }] }),
       });
       expect(chat.status).not.toBe(401);
-      const keyed = await fetch(`${planes.service.baseUrl}/tee/attestation`, {
+      const keyed = await fetch(`${stage.service.baseUrl}/tee/attestation`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account().inferenceKey}`, 'content-type': 'application/json' },
         body: JSON.stringify({ nonce: newNonce() }),
@@ -133,7 +133,7 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
     });
 
     it('delays no request that needs the same provider, and limits concurrent callers', async () => {
-      const provider = world().provider('crowded');
+      const provider = stage.standIns.provider('crowded');
       const release = provider.holdEvidence(4);
       const tickets = await Promise.all(Array.from({ length: 33 }, () => mint({ model: 'tee/crowded' })));
       const [last = '', ...crowd] = tickets;
@@ -154,7 +154,7 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
 
     it('needs an inference key on the control origin', async () => {
       const query = new URLSearchParams({ model: 'tee/near', nonce: newNonce() });
-      expect((await fetch(`${planes.service.controlUrl}/tee/attestation?${query}`)).status).toBe(401);
+      expect((await fetch(`${stage.service.controlUrl}/tee/attestation?${query}`)).status).toBe(401);
       expect((await control(`/tee/attestation?${query}`, {}, account().managementKey)).status).toBe(403);
     });
   });
@@ -163,15 +163,15 @@ export function evidenceSuite(planes: Planes, account: () => TestAccount, world:
 export const secret = 'the words that must not leave';
 
 /** The requests that tests of enclave providers send to the service, and the checks of its answers. */
-export function askingOf(planes: Planes, account: () => TestAccount, world: () => TeeWorld) {
+export function askingOf(stage: Stage<Enclaves>, account: () => TestAccount) {
   const chat = (model: string, body: object = {}): Promise<Response> =>
-    fetch(`${planes.service.baseUrl}/chat/completions`, {
+    fetch(`${stage.service.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${account().inferenceKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: secret }], ...body }),
     });
   const control = (path: string, init: RequestInit = {}, key = account().inferenceKey): Promise<Response> =>
-    fetch(`${planes.service.controlUrl}${path}`, {
+    fetch(`${stage.service.controlUrl}${path}`, {
       ...init,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     });
@@ -181,7 +181,7 @@ export function askingOf(planes: Planes, account: () => TestAccount, world: () =
     return ((await answer.json()) as { ticket: string }).ticket;
   };
   const present = (ticket: string, body: object, more: Record<string, string> = {}): Promise<Response> =>
-    fetch(`${planes.service.baseUrl}/tee/attestation`, {
+    fetch(`${stage.service.baseUrl}/tee/attestation`, {
       method: 'POST',
       headers: { 'x-router-ticket': ticket, 'content-type': 'application/json', ...more },
       body: JSON.stringify(body),
@@ -197,7 +197,7 @@ export function askingOf(planes: Planes, account: () => TestAccount, world: () =
     verifyProviderUnder(
       {
         verifyTdx: (evidence, time, policy) =>
-          verifyTdxUnder(world().ground.machine.root.anchor, evidence, time, policy),
+          verifyTdxUnder(stage.standIns.ground.machine.root.anchor, evidence, time, policy),
         verifySnp,
         verifyNvidia,
       },
@@ -205,7 +205,7 @@ export function askingOf(planes: Planes, account: () => TestAccount, world: () =
       {
         ...asked,
         family: familyOf(kind),
-        upstreamModel: world().provider(kind).upstreamModel,
+        upstreamModel: stage.standIns.provider(kind).upstreamModel,
         pins: { measurements: [testMeasurement] },
         now: new Date(),
       },
@@ -213,6 +213,6 @@ export function askingOf(planes: Planes, account: () => TestAccount, world: () =
 
   /** Waits for a log line, because a process's output arrives a moment later. */
   const logged = (what: string | (() => boolean)): Promise<void> =>
-    until(() => (typeof what === 'string' ? planes.service.logs().includes(what) : what()), `it is logged: ${what}`);
+    until(() => (typeof what === 'string' ? stage.service.logs().includes(what) : what()), `it is logged: ${what}`);
   return { chat, control, mint, present, errorOf, newNonce, verify, logged };
 }

@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { until } from '../../kit/service.ts';
-import { registry } from './world.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const secret = randomBytes(32).toString('base64');
@@ -150,30 +149,26 @@ describe('a broker starts', () => {
   });
 });
 
-await describeInBothPlanes(
+await describeStage(
   'a broker that runs',
-  async () => ({
-    registry,
-    catalog: 'models: []\n',
-    // Control would write tokens to the output that its log opens a moment later.
-    brokerEnvironment: { UNKNOWN_SERVICE_HOST: '10.0.0.1', LOG_TOKENS: '1' },
-  }),
-  (planes) => {
+  // Control would write tokens to the output that its log opens a moment later.
+  { providers: { alpha: {} }, brokerEnvironment: { UNKNOWN_SERVICE_HOST: '10.0.0.1', LOG_TOKENS: '1' } },
+  (stage) => {
     it('opens no inspector on SIGUSR1', async () => {
-      process.kill(planes.service.broker.pid, 'SIGUSR1');
+      process.kill(stage.service.broker.pid, 'SIGUSR1');
       await new Promise((resolve) => setTimeout(resolve, 500));
-      await until(async () => (await fetch(planes.service.baseUrl.replace('/v1', '/healthz'))).ok, 'it lives');
-      expect(planes.service.logs()).not.toContain('Debugger listening');
+      await until(async () => (await fetch(stage.service.baseUrl.replace('/v1', '/healthz'))).ok, 'it lives');
+      expect(stage.service.logs()).not.toContain('Debugger listening');
     });
 
     it.skipIf(!existsSync('/proc/self/coredump_filter'))('would put none of its memory into a dump', () => {
-      const filter = readFileSync(`/proc/${planes.service.broker.pid}/coredump_filter`, 'utf8');
+      const filter = readFileSync(`/proc/${stage.service.broker.pid}/coredump_filter`, 'utf8');
       expect(Number.parseInt(filter, 16)).toBe(0);
     });
 
     it('passes no unknown environment variable to a library', () => {
       // With such a variable set, the YAML parser would log every token that it reads.
-      expect(planes.service.logs()).not.toContain('acme');
+      expect(stage.service.logs()).not.toContain('acme');
     });
   },
   { planes: ['two'] },

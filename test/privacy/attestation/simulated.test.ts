@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { gatewayEvidenceSchema, verifyGateway } from '@sotto/attestation';
 import { expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 import { outcomes } from './world.ts';
 
-const setup = async () => oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });
-
-await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
+await describeStage('a gateway without hardware', oneModel, (stage) => {
   const ask = (query: string): Promise<Response> =>
-    fetch(`${planes.service.baseUrl}/gateway/attestation${query}`, { headers: { origin: 'https://page.example' } });
+    fetch(`${stage.service.baseUrl}/gateway/attestation${query}`, { headers: { origin: 'https://page.example' } });
   const verify = (document: unknown, nonce: string) =>
-    verifyGateway(document, { nonce, origin: new URL(planes.service.baseUrl).origin, pins: {}, now: new Date() });
+    verifyGateway(document, { nonce, origin: new URL(stage.service.baseUrl).origin, pins: {}, now: new Date() });
 
   it('returns evidence that says it is simulated, binds the nonce and the origin, and is untrusted', async () => {
     const nonce = randomBytes(32).toString('hex');
@@ -70,7 +68,7 @@ await describeInBothPlanes('a gateway without hardware', setup, (planes) => {
   });
 
   it('serves no other method on this path', async () => {
-    const answer = await fetch(`${planes.service.baseUrl}/gateway/attestation`, { method: 'POST' });
+    const answer = await fetch(`${stage.service.baseUrl}/gateway/attestation`, { method: 'POST' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });

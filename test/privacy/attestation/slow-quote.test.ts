@@ -1,37 +1,36 @@
 import { TdxMachine } from '@sotto/attestation/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../../kit/own-broker.ts';
-import { startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 import type { ConfigfsStandIn } from './configfs-stand-in.ts';
 import { freshNonce, tdxGuest } from './world.ts';
 
 const secrets = sharedSecrets();
-let registry: string;
 
-await describeInBothPlanes(
+await describeStage(
   'chat beside a slow quote',
-  async () => {
-    const provider = await startProvider();
-    const files = oneModel(provider);
-    ({ registry } = files);
-    return { ...files, environment: secrets, stop: () => provider.stop() };
-  },
-  (planes) => {
+  { ...oneModel, environment: secrets },
+  (stage) => {
     let account: TestAccount;
     let broker: OwnBroker;
     let configfs: ConfigfsStandIn;
     beforeAll(async () => {
-      const { service } = planes;
+      const { service } = stage;
       account = await service.createAccount();
       const guest = await tdxGuest(await TdxMachine.make());
       configfs = guest.configfs;
       const redisUrl = service.redisUrl ?? '';
-      broker = await startOwnBroker({ redisUrl, registry, secrets, now: Date.now, producer: guest.producer });
+      broker = await startOwnBroker({
+        redisUrl,
+        registry: stage.files.registry,
+        secrets,
+        now: Date.now,
+        producer: guest.producer,
+      });
     });
     afterAll(async () => {
       await broker?.stop();

@@ -4,43 +4,33 @@ import { sealChat } from '@sotto/client';
 import { vouchForKey } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds } from '../../kit/enclaves/enclave-provider.ts';
-import { type Spare, startTeeWorld, type TeeWorld } from '../../kit/enclaves/tee-world.ts';
+import { type Spare, startEnclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { daysFromNow } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { disguises, found, searchable } from '../canary/disguises.ts';
 import { readSinks } from '../canary/sinks.ts';
 import { open, opened, type Prepared } from '../sealed/ask.ts';
 import { askingOf, evidenceSuite, secret } from './evidence.suite.ts';
 import { outcomes } from './world.ts';
 
-let made: TeeWorld | undefined;
-const world = (): TeeWorld => {
-  if (made === undefined) throw new Error('the enclaves run within tests and hooks only');
-  return made;
-};
-const setup = async () => {
-  made = await startTeeWorld();
-  return made;
-};
-
 /** The families whose evidence binds a TLS key. */
 const reachable = ['near', 'phala-aci', 'tinfoil', 'chutes'] as const satisfies readonly EnclaveKind[];
 
-await describeInBothPlanes(
+await describeStage(
   'providers in enclaves',
-  setup,
-  (planes) => {
+  startEnclaves,
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount();
+      account = await stage.service.createAccount();
     });
-    const { chat, control, mint, present, errorOf, newNonce, verify, logged } = askingOf(planes, () => account, world);
+    const { chat, control, mint, present, errorOf, newNonce, verify, logged } = askingOf(stage, () => account);
 
     describe('chat on a tee route', () => {
       it.each(reachable)('%s: goes into the verified enclave, whole and streamed, turn by turn', async (kind) => {
-        const provider = world().provider(kind);
+        const provider = stage.standIns.provider(kind);
         const whole = await chat(`tee/${kind}`);
         expect(whole.status, await whole.clone().text()).toBe(200);
         expect(whole.headers.get('x-router-privacy-class')).toBe('tee');
@@ -63,12 +53,12 @@ await describeInBothPlanes(
           type: 'provider_error',
           message: expect.stringContaining('enclave'),
         });
-        expect(world().provider(kind).heard).toEqual([]);
+        expect(stage.standIns.provider(kind).heard).toEqual([]);
         await logged(() => refusals(`tee/${kind}@${kind}`).includes('provider.tls_binding'));
       });
 
       it('asks for evidence once for many requests, concurrent ones included', async () => {
-        const provider = world().provider('second');
+        const provider = stage.standIns.provider('second');
         const answers = await Promise.all(Array.from({ length: 8 }, () => chat('tee/second')));
         expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
         expect((await chat('tee/second')).status).toBe(200);
@@ -76,7 +66,7 @@ await describeInBothPlanes(
       });
 
       it('follows a provider that changes its TLS key: it verifies again before it sends anything', async () => {
-        const provider = world().provider('rotating');
+        const provider = stage.standIns.provider('rotating');
         expect((await chat('tee/rotating')).status).toBe(200);
         await provider.rotate();
         provider.dropConnections();
@@ -86,31 +76,31 @@ await describeInBothPlanes(
       });
 
       it('tries the next enclave if the first cannot be verified', async () => {
-        world().provider('first').isSilent = true;
+        stage.standIns.provider('first').isSilent = true;
         const answer = await chat('tee/two', { provider: { sort: 'price', minimum_privacy: 'tee' } });
         expect(answer.status).toBe(200);
         expect(answer.headers.get('x-router-provider')).toBe('second');
         expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
-        expect(world().provider('first').heard).toEqual([]);
+        expect(stage.standIns.provider('first').heard).toEqual([]);
       });
     });
 
     /** The failed checks, according to the broker's log. */
     const refusals = (route: string): string[] =>
-      planes.service
+      stage.service
         .logs()
         .split('\n')
         .filter((line) => line.includes('"enclave refused"') && line.includes(`"${route}"`))
         .flatMap((line) => (JSON.parse(line) as { checks: { name: string }[] }).checks.map(({ name }) => name));
 
     describe('a provider that tampers is detected before any content leaves', () => {
-      const stranger = async () => (await world().ground.certifyServer()).spki;
+      const stranger = async () => (await stage.standIns.ground.certifyServer()).spki;
       const cases: readonly [string, Spare, () => Promise<void>, string][] = [
         [
           'evidence for a nonce of its own',
           'nonce',
           async () => {
-            world().provider('nonce').tamper = (shown) => ({ ...shown, nonce: 'ab'.repeat(32) });
+            stage.standIns.provider('nonce').tamper = (shown) => ({ ...shown, nonce: 'ab'.repeat(32) });
           },
           'provider.freshness',
         ],
@@ -118,7 +108,7 @@ await describeInBothPlanes(
           'evidence of another model',
           'model',
           async () => {
-            const provider = world().provider('model');
+            const provider = stage.standIns.provider('model');
             provider.tamper = (shown) => ({ ...shown, model: 'stand-in/other' });
           },
           'provider.key_binding',
@@ -126,7 +116,8 @@ await describeInBothPlanes(
         [
           'collateral that has expired',
           'expired',
-          () => world().ground.publish({ tcbInfo: { issueDate: daysFromNow(-40), nextUpdate: daysFromNow(-1) } }),
+          () =>
+            stage.standIns.ground.publish({ tcbInfo: { issueDate: daysFromNow(-40), nextUpdate: daysFromNow(-1) } }),
           'tdx.collateral_dates',
         ],
         ['no measurement that the registry pins', 'unpinned', async () => {}, 'provider.measurement'],
@@ -134,23 +125,23 @@ await describeInBothPlanes(
       it.each(cases)('%s', async (_, name, tamper, check) => {
         await tamper();
         const answer = await chat(`tee/${name}`);
-        await world().ground.publish();
+        await stage.standIns.ground.publish();
         expect(answer.status).toBe(502);
         expect((await errorOf(answer)).type).toBe('provider_error');
-        expect(world().provider(name).heard).toEqual([]);
+        expect(stage.standIns.provider(name).heard).toEqual([]);
         await logged(() => refusals(`tee/${name}@${name}`).includes(check));
       });
 
       it('with evidence of another TLS key than the connection shows', async () => {
         const other = await stranger();
-        world().provider('spki').tamper = (shown) => ({ ...shown, tlsSpki: other });
+        stage.standIns.provider('spki').tamper = (shown) => ({ ...shown, tlsSpki: other });
         expect((await chat('tee/spki')).status).toBe(502);
-        expect(world().provider('spki').heard).toEqual([]);
+        expect(stage.standIns.provider('spki').heard).toEqual([]);
         await logged('"route":"tee/spki@spki","outcome":"attestation_failed"');
       });
 
       it('with a load balancer that shows evidence on one key and takes content on another', async () => {
-        const provider = world().provider('balanced');
+        const provider = stage.standIns.provider('balanced');
         expect((await chat('tee/balanced')).status).toBe(200);
         await provider.rotate({ attested: false });
         provider.dropConnections();
@@ -159,18 +150,18 @@ await describeInBothPlanes(
       });
 
       it('without any evidence', async () => {
-        world().provider('silent').isSilent = true;
+        stage.standIns.provider('silent').isSilent = true;
         expect((await chat('tee/silent')).status).toBe(502);
-        expect(world().provider('silent').heard).toEqual([]);
+        expect(stage.standIns.provider('silent').heard).toEqual([]);
         await logged('"route":"tee/silent@silent","reason":"it answered 503"');
       });
 
       it('no log contains a word of the requests', () => {
-        expect(planes.service.logs()).not.toContain(secret);
+        expect(stage.service.logs()).not.toContain(secret);
       });
     });
 
-    evidenceSuite(planes, () => account, world);
+    evidenceSuite(stage, () => account);
 
     describe('chat that is encrypted to the verified enclave', () => {
       it.each(enclaveKinds)(
@@ -187,7 +178,7 @@ await describeInBothPlanes(
             if (key === undefined) throw new Error('the evidence has no key');
             const sealed = await sealChat(vouchForKey(key), { model, messages, stream: true, max_tokens: 100 });
             const policy = { only: [provider], allow_fallbacks: false, minimum_privacy: 'e2ee' };
-            const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model, provider: policy });
+            const { ticket } = await stage.service.mintTicket(account.inferenceKey, { model, provider: policy });
             const { family } = key;
             const prepared: Prepared = {
               sealed,
@@ -200,7 +191,7 @@ await describeInBothPlanes(
               },
               body: Buffer.from(sealed.body),
             };
-            const answer = await open(planes.service, prepared).answer;
+            const answer = await open(stage.service, prepared).answer;
             expect(answer.status, answer.bytes.toString()).toBe(200);
             expect(answer.headers['x-router-privacy-class']).toBe('e2ee');
             expect(answer.headers['x-router-provider-request-id']).toMatch(/^preq_/);
@@ -215,7 +206,7 @@ await describeInBothPlanes(
 
     describe("the enclave's own receipt", () => {
       it('appears soon after the answer, covers the exact bytes, and is signed by the attested key', async () => {
-        const provider = world().provider('near');
+        const provider = stage.standIns.provider('near');
         provider.signatureDelay = 1;
         const answer = await chat('tee/near', { stream: true });
         const id = String(answer.headers.get('x-router-provider-request-id'));
@@ -260,8 +251,8 @@ await describeInBothPlanes(
         expect(await ask(`tee/${kind}`, false), kind).toContain(said);
         expect(await ask(`tee/${kind}`, true), kind).toContain('Hello');
       }
-      await planes.service.settled(account);
-      const { service } = planes;
+      await stage.service.settled(account);
+      const { service } = stage;
       const ear = { heard: () => '', close: () => {} };
       const sinks = await readSinks(service, { ear, errors: ['none'] });
       for (const [name, sink] of Object.entries(sinks)) {

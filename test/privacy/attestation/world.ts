@@ -1,3 +1,5 @@
+/** Evidence needs no service: brokers in this process, machines with roots of their own, and a clock that tests move. */
+
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
@@ -26,7 +28,7 @@ import { pino } from 'pino';
 import { oneModel } from '../../kit/catalog.ts';
 import { ConfigfsStandIn } from './configfs-stand-in.ts';
 
-export const { registry } = oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });
+const { registry } = oneModel({ baseUrl: 'http://127.0.0.1:9/v1' });
 
 const zeros = '00'.repeat(48);
 /** The measurements of the stand-in machines: zeros only. */

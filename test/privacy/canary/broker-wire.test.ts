@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { budgetIdOf, hashSecret, shards, workspaceIdOf } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
-import { answerChat, startProvider } from '../../kit/provider.ts';
+import { answerChat } from '../../kit/provider.ts';
 import { lapseLeases, openHolds } from '../../kit/redis-holds.ts';
 import { type RedisExchange, type RedisWire, startRedisWire } from '../../kit/redis-wire.ts';
 import { post } from '../../kit/send.ts';
 import { type Service, type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 
 /** Texts that a reply must not contain. */
 interface Secrets {
@@ -79,33 +79,29 @@ const scriptOf = ({ words: [name, script = ''] }: RedisExchange): string[] =>
 let wire: RedisWire;
 const { promise: released, resolve: release } = Promise.withResolvers<void>();
 
-await describeInBothPlanes(
+await describeStage(
   'Redis tells a broker',
   async ({ redisUrl }) => {
-    const answers = answerChat();
-    const provider = await startProvider(async (request, response) => {
-      if (request.text.includes('wait for it')) await released;
-      if (request.text.includes('break')) return void response.writeHead(500).end();
-      await answers(request, response);
-    });
     wire = await startRedisWire(redisUrl);
     return {
-      ...oneModel(provider),
-      own: { broker: { environment: { REDIS_URL: wire.url } } },
-      async stop() {
-        wire.close();
-        await provider.stop();
+      ...oneModel,
+      answers: () => async (request, response) => {
+        if (request.text.includes('wait for it')) await released;
+        if (request.text.includes('break')) return void response.writeHead(500).end();
+        await answerChat()(request, response);
       },
+      own: { broker: { environment: { REDIS_URL: wire.url } } },
+      stop: async () => wire.close(),
     };
   },
-  (planes) => {
+  (stage) => {
     let redis: Redis;
     let other: Awaited<ReturnType<Service['addBroker']>>;
     let [mine, theirs]: TestAccount[] = [];
     const tickets: string[] = [];
     const holds = new Set<string>();
     beforeAll(async () => {
-      const { service } = planes;
+      const { service } = stage;
       redis = new Redis(service.redisUrl ?? '');
       other = await service.addBroker();
       [mine, theirs] = await Promise.all([service.createAccount(), service.createAccount()]);
@@ -118,13 +114,13 @@ await describeInBothPlanes(
     const account = (which: TestAccount | undefined): TestAccount => which ?? expect.fail('there is no account');
     const body = (content = 'hello') => ({ model: 'm/one', messages: [{ role: 'user', content }] });
     const buy = async (by: TestAccount | undefined): Promise<string> => {
-      const { ticket } = await planes.service.mintTicket(account(by).inferenceKey, { model: 'm/one' });
+      const { ticket } = await stage.service.mintTicket(account(by).inferenceKey, { model: 'm/one' });
       tickets.push(ticket);
       return ticket;
     };
-    const askWith = (ticket: string, asked: object = body(), baseUrl = planes.service.baseUrl) =>
+    const askWith = (ticket: string, asked: object = body(), baseUrl = stage.service.baseUrl) =>
       post(`${baseUrl}/chat/completions`, asked, { 'x-router-ticket': ticket });
-    const askByKey = (by: TestAccount | undefined, asked: object = body(), baseUrl = planes.service.baseUrl) =>
+    const askByKey = (by: TestAccount | undefined, asked: object = body(), baseUrl = stage.service.baseUrl) =>
       post(`${baseUrl}/chat/completions`, asked, bearer(account(by).inferenceKey));
     const noteHolds = async (): Promise<void> => {
       for (const { holdId } of await openHolds(redis)) holds.add(holdId);
@@ -134,7 +130,7 @@ await describeInBothPlanes(
 
     /** What names a workspace in Redis: its record, and its budget. */
     async function workspaceNames(): Promise<string[]> {
-      const { rows } = await planes.service.pool.query<{ id: string; account_id: string }>(
+      const { rows } = await stage.service.pool.query<{ id: string; account_id: string }>(
         'select id, account_id from workspaces',
       );
       return rows.flatMap(({ id, account_id: accountId }) => [
@@ -145,7 +141,7 @@ await describeInBothPlanes(
 
     async function secrets(): Promise<Secrets> {
       const read = async (query: string): Promise<string[]> =>
-        (await planes.service.pool.query<{ id: string }>(query)).rows.map(({ id }) => id);
+        (await stage.service.pool.query<{ id: string }>(query)).rows.map(({ id }) => id);
       const asked = new Set(wire.exchanges.flatMap(({ words }) => words));
       const foreign = [...holds, ...(await read('select id from settlements'))].filter((id) => !asked.has(id));
       expect(foreign.length).toBeGreaterThan(16);
@@ -160,7 +156,7 @@ await describeInBothPlanes(
     }
 
     it.each(limits)('nothing that two requests of one workspace share when $what refuses them', async (limit) => {
-      const { service } = planes;
+      const { service } = stage;
       const { pool } = service;
       const isProjected = async (): Promise<boolean> => {
         const { rowCount } = await pool.query(
@@ -232,9 +228,9 @@ await describeInBothPlanes(
       expect((await askWith(ticket)).status).toBe(401);
       expect((await askWith(ticket, wrong)).status).toBe(401);
       expect((await askByKey(theirs)).status).toBe(200);
-      await planes.service.setPreferences(account(theirs), { provider_sort: 'price' });
+      await stage.service.setPreferences(account(theirs), { provider_sort: 'price' });
       expect((await askByKey(theirs)).status).toBe(200);
-      const poor = await planes.service.createAccount({ usd: 0.00000001 });
+      const poor = await stage.service.createAccount({ usd: 0.00000001 });
       expect((await askByKey(poor)).status).toBe(402);
       expect((await askByKey(mine, body('break'))).status).toBe(502);
       await until(async () => wire.exchanges.some(isShare), 'the broker shares measurements');
@@ -257,9 +253,9 @@ await describeInBothPlanes(
       await served(async () => askWith(await buy(theirs)));
       release();
       await Promise.all(waiting);
-      await planes.service.settled(account(mine));
-      await planes.service.settled(account(theirs));
-      await planes.service.broker.terminate();
+      await stage.service.settled(account(mine));
+      await stage.service.settled(account(theirs));
+      await stage.service.broker.terminate();
 
       const scripts = new Set(wire.exchanges.flatMap(scriptOf));
       // redeem, cancel, settle, watermark; join, leave; readKey, peek, readOwnHolds; replaceField; share and read measurements.
@@ -271,7 +267,7 @@ await describeInBothPlanes(
 
     it('a planted leak is found by the search', async () => {
       const before = wire.exchanges.length;
-      const [walletId] = (await planes.service.pool.query<{ id: string }>('select wallet_id as id from accounts')).rows;
+      const [walletId] = (await stage.service.pool.query<{ id: string }>('select wallet_id as id from accounts')).rows;
       const held = `broker 0 0 0 ${walletId?.id} ${hashSecret(account(mine).inferenceKey)} ${hashSecret(tickets[0] ?? '')}`;
       await redis.hset('planted', { 'copy-for-3': held });
       const reader = new Redis(wire.url);

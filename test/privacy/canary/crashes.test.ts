@@ -8,12 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, noteSkip } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { answerNothing } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { disguises, found, searchable } from './disguises.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -28,7 +27,6 @@ const secrets = {
 };
 const sealing = { TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY };
 
-let provider: FakeProvider;
 let databaseUrl: string;
 let files: string;
 
@@ -155,20 +153,11 @@ describe('a process that does not forbid it', () => {
   });
 });
 
-await describeInBothPlanes(
+await describeStage(
   'what a crash leaves behind',
   async (servers) => {
     ({ databaseUrl } = servers);
-    // The provider never answers, so that the request stays in the broker's memory.
-    provider = await startProvider(() => {});
-    const route = routeEntry('alpha', { input: 0.001, output: 0.001 });
-    const { registry, catalog } = filesOf(
-      [providerEntry('alpha', provider.baseUrl)],
-      [textModel('m/one', [route], { context_length: 100_000_000, max_output_tokens: 10 })],
-    );
     files = await mkdtemp(join(tmpdir(), 'sotto-crash-files-'));
-    await writeFile(join(files, 'providers.yaml'), registry);
-    await writeFile(join(files, 'catalog.yaml'), catalog);
     await writeFile(join(files, 'marker'), marker);
     for (const [name, statement] of Object.entries(hooks)) {
       const text = `readFileSync(${JSON.stringify(join(files, 'marker'))}, 'utf8')`;
@@ -179,17 +168,21 @@ await describeInBothPlanes(
       );
     }
     return {
-      ...{ registry, catalog, environment: sealing, controlEnvironment: secrets },
-      async stop() {
-        await provider.stop();
-        await rm(files, { recursive: true });
-      },
+      // The provider never answers, so that the request stays in the broker's memory.
+      providers: { alpha: { answers: answerNothing } },
+      models: { 'm/one': { routes: { alpha: [0.001, 0.001] } } },
+      limits: { context_length: 100_000_000, max_output_tokens: 10 },
+      environment: sealing,
+      controlEnvironment: secrets,
+      stop: () => rm(files, { recursive: true }),
     };
   },
-  (planes) => {
+  (stage) => {
     let account: TestAccount;
     beforeAll(async () => {
-      account = await planes.service.createAccount({ usd: 100 });
+      await writeFile(join(files, 'providers.yaml'), stage.files.registry);
+      await writeFile(join(files, 'catalog.yaml'), stage.files.catalog);
+      account = await stage.service.createAccount({ usd: 100 });
     });
 
     describe('a broker that ends while it holds content leaves none of it, by', { timeout: 120_000 }, () => {
@@ -200,7 +193,7 @@ await describeInBothPlanes(
         const port = await freePort();
         const environment = {
           ...sealing,
-          REDIS_URL: planes.service.redisUrl ?? '',
+          REDIS_URL: stage.service.redisUrl ?? '',
           CONFIDENTIAL_TLS: 'off',
           CONFIDENTIAL_PORT: String(port),
           PROVIDERS_FILE: join(files, 'providers.yaml'),
@@ -217,10 +210,10 @@ await describeInBothPlanes(
       };
       /** Sends a request that stays in flight. */
       const askIt = async (url: string, text: string): Promise<void> => {
-        const before = provider.seen.length;
+        const before = stage.provider('alpha').seen.length;
         const body = { model: 'm/one', messages: [{ role: 'user', content: text }] };
         void post(`${url}/v1/chat/completions`, body, bearer(account.inferenceKey));
-        await until(() => provider.seen.length > before, 'the provider was asked');
+        await until(() => stage.provider('alpha').seen.length > before, 'the provider was asked');
       };
 
       it.for(crashes)('$how', async (how) => {
@@ -249,7 +242,7 @@ await describeInBothPlanes(
         const environment = {
           ...secrets,
           SIGN_UP: 'open',
-          REDIS_URL: planes.service.redisUrl ?? '',
+          REDIS_URL: stage.service.redisUrl ?? '',
           DATABASE_URL: databaseUrl,
           CONTROL_PORT: String(port),
           CATALOG_FILE: join(files, 'catalog.yaml'),

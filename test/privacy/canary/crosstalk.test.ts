@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
-import { describeInWorld } from '../../kit/both-planes.ts';
-import { oneModel } from '../../kit/catalog.ts';
 import { ask, type Flow } from '../../kit/client.ts';
-import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
+import type { ProviderHandler } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import { oneModel } from '../../kit/stage/one-model.ts';
 
 const clients = 200;
 const pieces = 12;
@@ -53,41 +53,34 @@ async function askUntilServed(asking: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-await describeInWorld(
-  'clients at the same time',
-  {
-    start: () => startProvider(echo),
-    setupOf: (provider) => ({ ...oneModel(provider), stop: () => provider.stop() }),
-  },
-  (stage) => {
-    it(`never see each other's text: ${clients} of them, streams and whole answers, in both flows, of two accounts`, async () => {
-      const { service, world } = stage;
-      const accounts = await Promise.all([service.createAccount(), service.createAccount()]);
-      const asked = Array.from({ length: clients }, async (_, index) => {
-        const own = `who-${randomBytes(12).toString('hex')}`;
-        const { inferenceKey } = accounts[index % 2] as TestAccount;
-        const flow: Flow = index % 4 < 2 ? 'compatibility' : 'ticket';
-        const stream = index % 5 !== 0;
-        const body = { model: 'm/one', messages: [{ role: 'user', content: own }], stream };
-        const { complete, text, headers, status } = await askUntilServed(() =>
-          ask(service, inferenceKey, body, { flow }),
-        );
-        return { own, complete, stream, status, said: text + JSON.stringify([...headers]) };
-      });
-      const ids = new Set<string>();
-      for (const { own, complete, stream, status, said } of await Promise.all(asked)) {
-        expect(complete, `${status} ${said}`).toBe(true);
-        const texts = said.match(markerLike) ?? [];
-        expect(texts.length).toBe(stream ? pieces : 1);
-        expect([...new Set(texts)]).toEqual([own]);
-        expect(said).toContain('"cache-control","no-store"');
-        // No two answers share an id.
-        const id = /chatcmpl-[\w-]{22}/.exec(said)?.[0] ?? '';
-        expect(id).not.toBe('');
-        expect(ids.has(id)).toBe(false);
-        ids.add(id);
-      }
-      expect(world.seen.length).toBe(clients);
+await describeStage('clients at the same time', { ...oneModel, answers: () => echo }, (stage) => {
+  it(`never see each other's text: ${clients} of them, streams and whole answers, in both flows, of two accounts`, async () => {
+    const { service } = stage;
+    const accounts = await Promise.all([service.createAccount(), service.createAccount()]);
+    const asked = Array.from({ length: clients }, async (_, index) => {
+      const own = `who-${randomBytes(12).toString('hex')}`;
+      const { inferenceKey } = accounts[index % 2] as TestAccount;
+      const flow: Flow = index % 4 < 2 ? 'compatibility' : 'ticket';
+      const stream = index % 5 !== 0;
+      const body = { model: 'm/one', messages: [{ role: 'user', content: own }], stream };
+      const { complete, text, headers, status } = await askUntilServed(() =>
+        ask(service, inferenceKey, body, { flow }),
+      );
+      return { own, complete, stream, status, said: text + JSON.stringify([...headers]) };
     });
-  },
-);
+    const ids = new Set<string>();
+    for (const { own, complete, stream, status, said } of await Promise.all(asked)) {
+      expect(complete, `${status} ${said}`).toBe(true);
+      const texts = said.match(markerLike) ?? [];
+      expect(texts.length).toBe(stream ? pieces : 1);
+      expect([...new Set(texts)]).toEqual([own]);
+      expect(said).toContain('"cache-control","no-store"');
+      // No two answers share an id.
+      const id = /chatcmpl-[\w-]{22}/.exec(said)?.[0] ?? '';
+      expect(id).not.toBe('');
+      expect(ids.has(id)).toBe(false);
+      ids.add(id);
+    }
+    expect(stage.provider('alpha').seen.length).toBe(clients);
+  });
+});

@@ -1,3 +1,5 @@
+/** The canaries need more than a service: every connection of its processes passes a recording proxy, and every sink can be read. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -5,14 +7,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type OwnRedis, startTestPostgres } from '@sotto/test-servers';
 import { type Answer, allOf } from '../../kit/answer.ts';
-import { type CatalogFiles, filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { type Asked, ask, type Flow, mint } from '../../kit/client.ts';
 import { startCollector } from '../../kit/collector.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
-import { type FakeProvider, type ProviderHandler, startProvider } from '../../kit/provider.ts';
+import { answerChat, type FakeProvider, type ProviderHandler } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
 import { post, type SendOptions } from '../../kit/send.ts';
 import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
+import { StageProviders } from '../../kit/stage/providers.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
 import { type Receiver, startReceiver } from '../../kit/webhook-receiver.ts';
 import { media, type mediaPaths } from './markers.ts';
 import { listenToRedis, readAppendOnlyFile, readRedis, readSinks, type Sinks } from './sinks.ts';
@@ -20,6 +23,33 @@ import { listenToRedis, readAppendOnlyFile, readRedis, readSinks, type Sinks } f
 /** The connections on which content or secrets could leak, each recorded byte for byte. */
 const wireNames = ['broker to Redis', 'control to Redis', 'control to Postgres', 'control to the broker'] as const;
 type WireName = (typeof wireNames)[number];
+
+const timeouts = { connect_ms: 500, first_byte_ms: 300, idle_ms: 400, total_ms: 1500 };
+const capabilities = {
+  tools: true,
+  vision: true,
+  structured_output: true,
+  reasoning: { efforts: ['low'], can_disable: true },
+};
+const [alpha, beta] = [
+  { alpha: { pricing: [1, 2], capabilities } },
+  { beta: { pricing: [1, 2], capabilities } },
+] as const;
+
+const spec: StageSpec = {
+  // The last provider is reached as one in a private network is.
+  providers: { alpha: { timeouts }, beta: { timeouts, insecure_http: true } },
+  models: {
+    'm/one': { routes: alpha },
+    'm/near': { routes: beta },
+    'm/two': { routes: { ...alpha, ...beta } },
+    'm/embed': { type: 'embedding', context_length: 8000, routes: alpha },
+    'm/paint': { type: 'image', routes: { alpha: { pricing: { image: 0.01 }, capabilities } } },
+    'm/voice': { type: 'tts', routes: { alpha: { pricing: { input_characters: 10 }, capabilities } } },
+  },
+  limits: { context_length: 30_000, max_output_tokens: 500 },
+  answers: () => answerChat(),
+};
 
 /** Two processes with all their sinks, and the requests that were sent to them. */
 export interface CanaryStage {
@@ -66,12 +96,12 @@ export type StageOf = () => CanaryStage;
 
 export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
   const postgres = await startTestPostgres();
-  const [provider, second, mailbox, receiver] = await Promise.all([
-    startProvider(),
-    startProvider(),
+  const [providers, mailbox, receiver] = await Promise.all([
+    StageProviders.start(spec),
     openMailbox(),
     startReceiver(),
   ]);
+  const [provider, second] = [providers.provider('alpha'), providers.provider('beta')];
   const folder = await mkdtemp(join(tmpdir(), 'sotto-canary-'));
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, receiver.caPem);
@@ -92,7 +122,7 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
     planes: 'two',
     databaseUrl,
     redisUrl: redis.url,
-    ...routesOf(provider, second),
+    ...providers.files,
     environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on', ...traces },
     brokerEnvironment: {
       REDIS_URL: wires['broker to Redis'].url,
@@ -208,42 +238,11 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
       ear.close();
       await service.stop();
       for (const wire of Object.values(wires)) wire.close();
-      await Promise.all([provider.stop(), second.stop(), mailbox.stop(), receiver.stop(), collector.stop()]);
+      await Promise.all([providers.stop(), mailbox.stop(), receiver.stop(), collector.stop()]);
       await postgres.stop();
       await rm(folder, { recursive: true });
     },
   };
-}
-
-function routesOf(...providers: readonly FakeProvider[]): CatalogFiles {
-  const ids = ['alpha', 'beta'];
-  const capabilities = {
-    tools: true,
-    vision: true,
-    structured_output: true,
-    reasoning: { efforts: ['low'], can_disable: true },
-  };
-  const route = (id: string, pricing?: Prices): object => routeEntry(id, pricing, { capabilities });
-  const limits = { context_length: 30_000, max_output_tokens: 500 };
-  const timeouts = { connect_ms: 500, first_byte_ms: 300, idle_ms: 400, total_ms: 1500 };
-  return filesOf(
-    // The last provider is reached as one in a private network is.
-    ids.map((id, index) =>
-      providerEntry(id, providers[index]?.baseUrl, { timeouts, ...(index > 0 ? { insecure_http: true } : {}) }),
-    ),
-    [
-      textModel('m/one', [route('alpha')], limits),
-      textModel('m/near', [route('beta')], limits),
-      textModel(
-        'm/two',
-        ids.map((id) => route(id)),
-        limits,
-      ),
-      { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha')] },
-      { id: 'm/paint', model_type: 'image', routes: [route('alpha', { image: 0.01 })] },
-      { id: 'm/voice', model_type: 'tts', routes: [route('alpha', { input_characters: 10 })] },
-    ],
-  );
 }
 
 async function limitRequests({ pool }: Service, { accountId }: TestAccount): Promise<void> {

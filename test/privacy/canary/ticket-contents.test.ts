@@ -3,38 +3,24 @@ import { createRedisState, type State, shards } from '@sotto/state';
 import type { Preferences } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
-import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { startProvider } from '../../kit/provider.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { joinAll, untilReachable } from '../../money/state/fixtures.ts';
 
-await describeInBothPlanes(
+await describeStage(
   'a ticket',
-  async () => {
-    const provider = await startProvider();
-    const ids = ['alpha', 'beta', 'gamma'];
-    const route = (id: string, input: number): object =>
-      routeEntry(id, { input, output: 2 }, { privacy_class: id === 'gamma' ? 'anonymous' : 'private' });
-    return {
-      ...filesOf(
-        ids.map((id) => providerEntry(id, provider.baseUrl)),
-        [
-          textModel(
-            'm/one',
-            ids.map((id, index) => route(id, index + 1)),
-          ),
-          textModel('m/two', [route('beta', 1)]),
-        ],
-      ),
-      stop: () => provider.stop(),
-    };
+  {
+    providers: { alpha: {}, beta: {}, gamma: { privacy: 'anonymous' } },
+    models: {
+      'm/one': { routes: { alpha: [1, 2], beta: [2, 2], gamma: [3, 2] } },
+      'm/two': { routes: { beta: [1, 2] } },
+    },
   },
-  (planes) => {
+  (stage) => {
     let redis: Redis;
     beforeAll(() => {
-      redis = new Redis(planes.service.redisUrl ?? '');
+      redis = new Redis(stage.service.redisUrl ?? '');
     });
     afterAll(() => redis.disconnect());
 
@@ -43,7 +29,7 @@ await describeInBothPlanes(
       const sealed = Buffer.from(ticket.slice('sotto_tkt_'.length), 'base64url');
       const decipher = createDecipheriv(
         'aes-256-gcm',
-        Buffer.from(planes.service.secrets.TICKET_SEALING_KEY, 'base64'),
+        Buffer.from(stage.service.secrets.TICKET_SEALING_KEY, 'base64'),
         sealed.subarray(0, 12),
       );
       decipher.setAAD(Buffer.from('sotto ticket v1')).setAuthTag(sealed.subarray(-16));
@@ -63,13 +49,13 @@ await describeInBothPlanes(
       preferences: Partial<Preferences>,
       request: object = { model: 'm/two' },
     ): Promise<string> => {
-      const account = await planes.service.createAccount({ preferences });
-      return (await planes.service.mintTicket(account.inferenceKey, request)).ticket;
+      const account = await stage.service.createAccount({ preferences });
+      return (await stage.service.mintTicket(account.inferenceKey, request)).ticket;
     };
     const redeem = async (ticket: string) =>
       (
         await post(
-          `${planes.service.baseUrl}/chat/completions`,
+          `${stage.service.baseUrl}/chat/completions`,
           { model: 'm/two', messages: [{ role: 'user', content: 'hello' }] },
           { 'x-router-ticket': ticket },
         )
@@ -97,11 +83,11 @@ await describeInBothPlanes(
     });
 
     it("does not reveal its workspace's number of changes, and expires with its sealing key", async () => {
-      const account = await planes.service.createAccount();
-      const mint = async () => (await planes.service.mintTicket(account.inferenceKey, { model: 'm/two' })).ticket;
+      const account = await stage.service.createAccount();
+      const mint = async () => (await stage.service.mintTicket(account.inferenceKey, { model: 'm/two' })).ticket;
       const first = await mint();
       const second = await mint();
-      for (let change = 0; change < 5; change += 1) await planes.service.setPreferences(account, {});
+      for (let change = 0; change < 5; change += 1) await stage.service.setPreferences(account, {});
       const later = await mint();
       expect(fixedPart(later)).toEqual(fixedPart(first));
       expect(await redeem(second)).toBe(401);
@@ -121,20 +107,20 @@ await describeInBothPlanes(
     });
 
     it('keeps its first form until every broker reads the second, and live ones of either stay good', async () => {
-      const account = await planes.service.createAccount({ preferences: { provider_ignore: ['gamma'] } });
-      const mint = async () => (await planes.service.mintTicket(account.inferenceKey, { model: 'm/two' })).ticket;
+      const account = await stage.service.createAccount({ preferences: { provider_ignore: ['gamma'] } });
+      const mint = async () => (await stage.service.mintTicket(account.inferenceKey, { model: 'm/two' })).ticket;
       const untilForm = (form: number) => until(async () => formOf(await mint()) === form, `tickets have form ${form}`);
       await untilForm(2);
       const live = [await mint()];
 
       // A broker of the version before joins. Its name does not announce which forms it reads.
-      const state: State = createRedisState({ url: planes.service.redisUrl ?? '', newClient: randomUUID });
+      const state: State = createRedisState({ url: stage.service.redisUrl ?? '', newClient: randomUUID });
       await untilReachable(state);
       await joinAll(state);
       await untilForm(1);
       const ticket = await mint();
       live.push(ticket);
-      const { rows } = await planes.service.pool.query<{ generation: string }>(
+      const { rows } = await stage.service.pool.query<{ generation: string }>(
         `select k.generation || '.' || w.version as generation from api_keys k join workspaces w on w.id = k.workspace_id
          where k.account_id = $1 and k.kind = 'inference'`,
         [account.accountId],
@@ -147,7 +133,7 @@ await describeInBothPlanes(
       // It leaves, and may come back within a day. Until then, tickets must stay in a form that it reads.
       for (const shard of shards) await state.leave(shard);
       await state.close();
-      await planes.service.settled(account);
+      await stage.service.settled(account);
       expect(formOf(await mint())).toBe(1);
       for (const shard of shards) await redis.hset(`sotto:{w${shard}}:clients`, await lapsedLongAgo(shard));
       await untilForm(2);

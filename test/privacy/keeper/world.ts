@@ -1,3 +1,5 @@
+/** The release of secrets needs no service: a keeper in this process, and brokers that ask it as machines with evidence. */
+
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
 import { certifyServer, Issuer, type TdxMachine, toPem } from '@sotto/attestation/testing';

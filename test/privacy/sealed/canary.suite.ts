@@ -23,10 +23,10 @@ export function canarySuite(stage: SealedStage): void {
     afterAll(() => ear.close());
 
     it('logs, Postgres, Redis and errors hold nothing of them, whether they succeed or fail', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const texts: Record<string, string[]> = { 'the provider’s key': [providerKey] };
       const errors: string[] = [];
-      for (const provider of world.providers) {
+      for (const provider of standIns.providers) {
         for (const fails of [false, true]) {
           const name = `${provider.kind}, ${fails ? 'failed' : 'served'}`;
           const secret = randomBytes(32).toString('hex');
@@ -69,9 +69,9 @@ export function canarySuite(stage: SealedStage): void {
     });
 
     it('a receipt is kept for an hour under the hash of its secret, and tells nothing without it', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const secret = randomBytes(32).toString('hex');
-      const prepared = await prepare(service, account, world.provider('near-ed25519'));
+      const prepared = await prepare(service, account, standIns.provider('near-ed25519'));
       prepared.headers['x-router-receipt'] = secret;
       const answer = await open(service, prepared).answer;
       await withRedis(service.redisUrl ?? '', async (redis) => {

@@ -60,7 +60,7 @@ export function failuresSuite(stage: SealedStage): void {
       stream: boolean,
       [status, type]: [number, string],
     ) => {
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       provider.reset();
       provider.answer(does);
       const charge = await chargeOf(stage.service, account, async () => {
@@ -106,7 +106,7 @@ export function failuresSuite(stage: SealedStage): void {
     it.each(['near-ed25519', 'venice', 'tinfoil', 'chutes'] as const)(
       'breaks off a stream of %s: so does the broker, without a message of its own, and the client pays nothing',
       async (kind) => {
-        const provider = stage.world.provider(kind);
+        const provider = stage.standIns.provider(kind);
         let breakOff = (): void => {};
         let sent = Buffer.alloc(0);
         provider.answer(async (request, response) => {
@@ -129,7 +129,7 @@ export function failuresSuite(stage: SealedStage): void {
     );
 
     it('ends a stream of fields without its terminator: so does the broker', async () => {
-      const provider = stage.world.provider('near-ed25519');
+      const provider = stage.standIns.provider('near-ed25519');
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);
@@ -140,7 +140,7 @@ export function failuresSuite(stage: SealedStage): void {
     });
 
     it('closes the provider’s connection at once where the client leaves', async () => {
-      const provider = stage.world.provider('near-ed25519');
+      const provider = stage.standIns.provider('near-ed25519');
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);

@@ -24,7 +24,7 @@ export function moneySuite(stage: SealedStage): void {
     const said = (text: string): number => Math.ceil((Buffer.byteLength(text) + 'Thinking.'.length) / 4);
 
     it.each(fieldKinds)('follows from the lengths of the fields (%s), streamed or whole', async (kind) => {
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       for (const stream of [false, true]) {
         let text = '';
         const charge = await chargeOf(stage.service, account, async () => {
@@ -37,7 +37,7 @@ export function moneySuite(stage: SealedStage): void {
     });
 
     it('follows from the length of the frames, at the dearest price of the address (tinfoil)', async () => {
-      const provider = stage.world.provider('tinfoil');
+      const provider = stage.standIns.provider('tinfoil');
       for (const stream of [false, true]) {
         let sent = 0;
         let received = 0;
@@ -52,9 +52,9 @@ export function moneySuite(stage: SealedStage): void {
     });
 
     it('follows from the real answer, whatever was announced about a body that cannot be read (tinfoil)', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const long = [{ role: 'user', content: 'x'.repeat(3000) }];
-      const prepared = await prepare(service, account, world.provider('tinfoil'), { messages: long });
+      const prepared = await prepare(service, account, standIns.provider('tinfoil'), { messages: long });
       const announced = JSON.parse(prepared.headers['x-router-e2ee'] ?? '') as object;
       prepared.headers['x-router-e2ee'] = JSON.stringify({ ...announced, stream: true });
       let received = 0;
@@ -68,7 +68,7 @@ export function moneySuite(stage: SealedStage): void {
     });
 
     it('is the full window and the full ceiling if the body is packed (chutes)', async () => {
-      const provider = stage.world.provider('chutes');
+      const provider = stage.standIns.provider('chutes');
       for (const stream of [false, true]) {
         expect(
           await chargeOf(stage.service, account, () =>
@@ -99,8 +99,8 @@ export function moneySuite(stage: SealedStage): void {
     it.each(overlong)(
       'ends an answer with more output than was set aside, such as of 64 choices: $kind, stream $stream',
       async ({ kind, stream, most }) => {
-        const { service, world } = stage;
-        const provider = world.provider(kind);
+        const { service, standIns } = stage;
+        const provider = standIns.provider(kind);
         provider.answer(async (request, response) => {
           const { headers } = await answerOf(provider.enclave, request);
           response.writeHead(200, headers);
@@ -127,18 +127,18 @@ export function moneySuite(stage: SealedStage): void {
 
     it('is set aside in full before: a balance below the flat amount is not enough', async () => {
       const poor = await stage.service.createAccount({ usd: Number(flat - 1n) / 1e9 });
-      const chutes = stage.world.provider('chutes');
+      const chutes = stage.standIns.provider('chutes');
       const { answer } = await askSealed(stage.service, poor, chutes, { messages });
       expect(answer.status).toBe(402);
       expect(chutes.seen).toEqual([]);
-      const { answer: cheap } = await askSealed(stage.service, poor, stage.world.provider('near-ed25519'), {
+      const { answer: cheap } = await askSealed(stage.service, poor, stage.standIns.provider('near-ed25519'), {
         messages,
       });
       expect(cheap.status).toBe(200);
     });
 
     it('is bounded by the ceiling: text with long tokens is not more tokens', async () => {
-      const provider = stage.world.provider('near-ed25519');
+      const provider = stage.standIns.provider('near-ed25519');
       const long = [{ role: 'user', content: 'x'.repeat(900) }];
       for (const stream of [false, true]) {
         const charge = await chargeOf(stage.service, account, () =>
@@ -154,7 +154,7 @@ export function moneySuite(stage: SealedStage): void {
       ['chutes', () => flat],
     ] as const)('is what was produced until a client leaves (%s)', async (kind, expected) => {
       let sentBytes = -1;
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
         response.writeHead(status, headers);
@@ -176,9 +176,9 @@ export function moneySuite(stage: SealedStage): void {
     });
 
     it('is settled before the terminator of a stream leaves', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const own = await service.createAccount({ usd: 1 });
-      const provider = world.provider('venice');
+      const provider = standIns.provider('venice');
       // The terminator is sent and the connection stays open. A broker that forwards bytes unseen would forward it now.
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
@@ -206,7 +206,7 @@ export function moneySuite(stage: SealedStage): void {
 
     it('is marked as an estimate in the usage', async () => {
       const own = await stage.service.createAccount({ usd: 1 });
-      await askSealed(stage.service, own, stage.world.provider('near-ed25519'), { messages });
+      await askSealed(stage.service, own, stage.standIns.provider('near-ed25519'), { messages });
       await stage.service.settled(own);
       const answer = await fetch(`${stage.service.controlUrl}/usage`, {
         headers: { authorization: `Bearer ${own.managementKey}` },

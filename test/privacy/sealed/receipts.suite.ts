@@ -34,8 +34,8 @@ export function receiptsSuite(stage: SealedStage): void {
       ['tinfoil', true],
       ['chutes', false],
     ] as const)('of %s, streamed: %s, is there with the last byte and verifies', async (kind, stream) => {
-      const { service, world } = stage;
-      const provider = world.provider(kind);
+      const { service, standIns } = stage;
+      const provider = standIns.provider(kind);
       const secret = secretNow();
       const prepared = withReceipt(await prepare(service, account, provider, { stream }), secret.toUpperCase());
       const answer = await open(service, prepared).answer;
@@ -66,7 +66,7 @@ export function receiptsSuite(stage: SealedStage): void {
     });
 
     it('of a plaintext request names what was translated on the way, in either flow', async () => {
-      const { service, world } = stage;
+      const { service } = stage;
       const body = JSON.stringify({ model: 'plain/model', messages: [{ role: 'user', content: 'Say it.' }] });
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'plain/model' });
       for (const credential of [
@@ -97,7 +97,7 @@ export function receiptsSuite(stage: SealedStage): void {
           {
             provider: 'plain',
             privacy_class: 'private',
-            forwarded_sha256: sha256(world.plain.seen.at(-1)?.text ?? ''),
+            forwarded_sha256: sha256(stage.provider('plain').seen.at(-1)?.text ?? ''),
           },
         ]);
       }
@@ -152,8 +152,8 @@ export function receiptsSuite(stage: SealedStage): void {
     });
 
     it('of a request that failed says so', async () => {
-      const { service, world } = stage;
-      const provider = world.provider('near-ed25519');
+      const { service, standIns } = stage;
+      const provider = standIns.provider('near-ed25519');
       provider.answer((_request, response) => {
         response.writeHead(500, { 'content-type': 'application/json' });
         response.end('{"error":"raw"}');
@@ -168,8 +168,8 @@ export function receiptsSuite(stage: SealedStage): void {
     });
 
     it('of a stream that was broken off says so', async () => {
-      const { service, world } = stage;
-      const provider = world.provider('near-ed25519');
+      const { service, standIns } = stage;
+      const provider = standIns.provider('near-ed25519');
       let breakOff = (): void => {};
       provider.answer(async (request, response) => {
         const { status, headers, pieces } = await answerOf(provider.enclave, request);
@@ -188,9 +188,9 @@ export function receiptsSuite(stage: SealedStage): void {
     });
 
     it('needs its secret: an unknown one is not found, a malformed one is refused', async () => {
-      const { service, world } = stage;
+      const { service, standIns } = stage;
       const secret = secretNow();
-      const provider = world.provider('near-ed25519');
+      const provider = standIns.provider('near-ed25519');
       await open(service, withReceipt(await prepare(service, account, provider), secret)).answer;
       expect((await receiptOf(secret)).status).toBe(200);
       for (const wrong of [secretNow(), sha256(Buffer.from(secret, 'hex'))]) {

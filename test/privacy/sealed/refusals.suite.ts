@@ -139,8 +139,8 @@ export function refusalsSuite(stage: SealedStage): void {
     const account = beginSuite(stage);
 
     it.each(spoiled)('for %s says so, and its ticket stays valid', async (_, spoil, status, type, names) => {
-      const { service, world } = stage;
-      const provider = world.provider('near-ed25519');
+      const { service, standIns } = stage;
+      const provider = standIns.provider('near-ed25519');
       const good = await prepare(service, account, provider);
       const bad: Prepared = { ...good, headers: { ...good.headers } };
       spoil(bad);
@@ -153,8 +153,8 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('without a ticket, or with a key, is told first that it needs a ticket', async () => {
-      const { service, world } = stage;
-      const good = await prepare(service, account, world.provider('near-ed25519'));
+      const { service, standIns } = stage;
+      const good = await prepare(service, account, standIns.provider('near-ed25519'));
       const { 'x-router-ticket': _, ...headers } = good.headers;
       const nothing = Buffer.from('{}');
       expect(await refusalOf(service, { headers, body: nothing })).toMatchObject({
@@ -168,8 +168,8 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('with a used ticket is told so, whatever else is wrong', async () => {
-      const { service, world } = stage;
-      const good = await prepare(service, account, world.provider('near-ed25519'));
+      const { service, standIns } = stage;
+      const good = await prepare(service, account, standIns.provider('near-ed25519'));
       expect((await open(service, good).answer).status).toBe(200);
       for (const spoil of [body(() => {}), text(() => 'hello')]) {
         spoil(good);
@@ -178,9 +178,9 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('for a provider of another family names both', async () => {
-      const { service, world } = stage;
-      const near = await prepare(service, account, world.provider('near-secp256k1'));
-      const phala = world.provider('phala-aci-x25519');
+      const { service, standIns } = stage;
+      const near = await prepare(service, account, standIns.provider('near-secp256k1'));
+      const phala = standIns.provider('phala-aci-x25519');
       const question = { model: phala.model, provider: { only: [phala.kind], minimum_privacy: 'e2ee' } };
       const { ticket } = await service.mintTicket(account.inferenceKey, question);
       const e2ee = JSON.stringify({ ...question, family: 'near', stream: false });
@@ -191,8 +191,8 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('for another chute than its route’s, or another stream than announced, is not passed on', async () => {
-      const { service, world } = stage;
-      const chutes = world.provider('chutes');
+      const { service, standIns } = stage;
+      const chutes = standIns.provider('chutes');
       const good = await prepare(service, account, chutes);
       const headers = { ...good.headers, 'x-chute-id': otherUuid };
       const other = await refusalOf(service, { headers, body: good.body });
@@ -207,8 +207,8 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('for frames that do not fill the body is not passed on', async () => {
-      const { service, world } = stage;
-      const tinfoil = world.provider('tinfoil');
+      const { service, standIns } = stage;
+      const tinfoil = standIns.provider('tinfoil');
       const good = await prepare(service, account, tinfoil);
       const cut = await refusalOf(service, { headers: good.headers, body: good.body.subarray(0, -1) });
       expect(cut).toMatchObject({ status: 400, type: 'invalid_request' });
@@ -218,8 +218,8 @@ export function refusalsSuite(stage: SealedStage): void {
     });
 
     it('with a plaintext body and a ticket for encrypted routes alone is 403', async () => {
-      const { service, world } = stage;
-      const provider = world.provider('near-ed25519');
+      const { service, standIns } = stage;
+      const provider = standIns.provider('near-ed25519');
       const { headers } = await prepare(service, account, provider);
       const pinned = { only: [provider.kind], allow_fallbacks: false, minimum_privacy: 'e2ee' };
       const chat = { model: provider.model, messages: plain, provider: pinned };
@@ -237,7 +237,7 @@ export function refusalsSuite(stage: SealedStage): void {
         fetch(`${stage.service.controlUrl}/inference/tickets`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', authorization: `Bearer ${account.inferenceKey}` },
-          body: JSON.stringify({ model: stage.world.provider(kind).model, ...body }),
+          body: JSON.stringify({ model: stage.standIns.provider(kind).model, ...body }),
         });
 
       it('needs a pin: a pin alone, short or long, is enough; the name of a provider is not', async () => {
@@ -281,7 +281,7 @@ export function refusalsSuite(stage: SealedStage): void {
 
     it('bodies of bytes are for sealed requests only', async () => {
       const { service } = stage;
-      const { headers: sealed } = await prepare(service, account, stage.world.provider('near-ed25519'));
+      const { headers: sealed } = await prepare(service, account, stage.standIns.provider('near-ed25519'));
       const ticket = { 'x-router-ticket': sealed['x-router-ticket'] ?? '' };
       const headers = { 'content-type': 'application/octet-stream', ...ticket };
       const refusal = await refusalOf(service, { headers, body: Buffer.from('x') });

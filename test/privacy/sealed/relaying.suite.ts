@@ -14,8 +14,8 @@ export function relayingSuite(stage: SealedStage): void {
     const account = beginSuite(stage);
 
     it.each(ways)('speaks over several turns through %s, streamed: %s', async (kind, stream) => {
-      const { service, world } = stage;
-      const provider = world.provider(kind);
+      const { service, standIns } = stage;
+      const provider = standIns.provider(kind);
       const first = { role: 'user', content: 'Tell me of Grüße and 雪.' };
       const one = await askSealed(service, account, provider, { stream, messages: [first] });
       expect(one.answer.status, one.answer.bytes.toString()).toBe(200);
@@ -27,7 +27,7 @@ export function relayingSuite(stage: SealedStage): void {
     });
 
     it.each(ways)('forwards the bytes of %s unchanged in both directions, streamed: %s', async (kind, stream) => {
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       const { prepared, answer } = await askSealed(stage.service, account, provider, { stream });
       const [seen, ...more] = provider.seen;
       expect(more).toEqual([]);
@@ -36,7 +36,7 @@ export function relayingSuite(stage: SealedStage): void {
     });
 
     it.each(ways)('tells %s only what its scheme needs to know of the client, streamed: %s', async (kind, stream) => {
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       const { prepared } = await askSealed(stage.service, account, provider, { stream });
       const [seen] = provider.seen;
       const rule = relayRules[provider.family];
@@ -53,7 +53,7 @@ export function relayingSuite(stage: SealedStage): void {
     });
 
     it.each(ways)('answers of %s carry the headers of every answer, streamed: %s', async (kind, stream) => {
-      const provider = stage.world.provider(kind);
+      const provider = stage.standIns.provider(kind);
       const { answer } = await askSealed(stage.service, account, provider, { stream });
       expect(answer.headers).toMatchObject({
         'x-router-provider': kind,
@@ -83,7 +83,7 @@ export function relayingSuite(stage: SealedStage): void {
       ['with other line ends', ['{"choices":[]}\r\n\r\ndata: [DONE]\r\n\r\n'], true],
     ];
     it.each(endings)('forwards the terminator of a stream as it arrives: %s', async (_, pieces, ends) => {
-      const provider = stage.world.provider('near-ed25519');
+      const provider = stage.standIns.provider('near-ed25519');
       provider.answer(async (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const piece of ['data: ', ...pieces]) {
@@ -101,8 +101,8 @@ export function relayingSuite(stage: SealedStage): void {
     it.each(['near-ed25519', 'tinfoil', 'chutes'] as const)(
       'forwards megabytes of %s to a client that reads slowly',
       async (kind) => {
-        const { service, world } = stage;
-        const provider = world.provider(kind);
+        const { service, standIns } = stage;
+        const provider = standIns.provider(kind);
         const { headers, body } = await prepare(service, account, provider, { stream: true });
         const sent = kind === 'tinfoil' ? frames(3_000_000) : Buffer.from(events(3_000_000));
         provider.answer(async (_request, response) => {

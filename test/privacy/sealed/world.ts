@@ -1,3 +1,5 @@
+/** Sealed requests need more than a catalog: providers that decrypt them as enclaves do, and record what they saw. */
+
 import type { ServerResponse } from 'node:http';
 import {
   type EnclaveAnswer,
@@ -8,11 +10,11 @@ import {
   standInModel,
 } from '@sotto/client/testing';
 import type { E2eeFamilyName } from '@sotto/wire';
-import { beforeAll, beforeEach } from 'vitest';
-import type { PlanesIn, PlanesSetup } from '../../kit/both-planes.ts';
-import { filesOf, type Prices, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
-import { type FakeProvider, type ReceivedRequest, startProvider, startProviderServer } from '../../kit/provider.ts';
+import { beforeAll, beforeEach, expect } from 'vitest';
+import { type ReceivedRequest, startProviderServer } from '../../kit/provider.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
+import type { Stage } from '../../kit/stage/stage.ts';
 
 /** A request as an enclave's provider received it. */
 export interface SealedSeen extends ReceivedRequest {
@@ -35,12 +37,10 @@ export interface SealedProvider {
   reset(): void;
 }
 
-export interface SealedWorld extends PlanesSetup {
+/** What a stage has besides the service and the provider of plaintext, `plain`: a provider of every scheme. */
+export interface SealedProviders {
   readonly providers: readonly SealedProvider[];
   provider(kind: StandInKind): SealedProvider;
-  /** A provider of plaintext, with the model `plain/model`. */
-  readonly plain: FakeProvider;
-  stop(): Promise<void>;
 }
 
 export const contextLength = 20_000;
@@ -56,50 +56,41 @@ const familyOf = (kind: StandInKind): E2eeFamilyName => kind.split('-')[0] as E2
 const modelOf = (kind: StandInKind): string => `sealed/${kind}`;
 
 /** Starts one provider for every scheme that the client speaks, each behind a real HTTP server. */
-export async function startSealedWorld(): Promise<SealedWorld> {
+export async function startSealed() {
   const started = await Promise.all(standInKinds.map(startSealedProvider));
-  const plain = await startProvider();
   const providers = started.map(({ provider }) => provider);
-  const route = (provider: string, upstream_model: string, pricing: Prices): object =>
-    routeEntry(provider, pricing, { upstream_model, privacy_class: 'e2ee' });
-  const limits = { context_length: contextLength, max_output_tokens: outputLimit };
+  const timeouts = { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 };
   return {
-    ...filesOf(
-      [
-        providerEntry('plain', plain.baseUrl),
-        ...started.map(({ provider: { kind, family }, baseUrl }) =>
-          providerEntry(kind, baseUrl, {
-            api_key_env: 'SEALED_KEY',
-            privacy_class: 'e2ee',
-            attestation: { family },
-            timeouts: { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 },
-          }),
-        ),
-      ],
-      [
-        ...providers.map(({ kind, model, enclave }) =>
-          textModel(model, [route(kind, upstreamOf(enclave), price)], limits),
-        ),
-        textModel('plain/model', [routeEntry('plain', price)], limits),
-        textModel('sealed/dearer', [route('tinfoil', 'another', dearerPrice)], {
-          ...limits,
-          max_output_tokens: outputLimit * 2,
-        }),
-      ],
-    ),
+    providers: {
+      plain: {},
+      ...Object.fromEntries(
+        started.map(({ provider: { kind, family }, server }) => [
+          kind,
+          { server, privacy: 'e2ee', api_key_env: 'SEALED_KEY', attestation: { family }, timeouts },
+        ]),
+      ),
+    },
+    models: {
+      ...Object.fromEntries(
+        providers.map(({ kind, model, enclave }) => [
+          model,
+          { routes: { [kind]: { upstream: upstreamOf(enclave), pricing: price } } },
+        ]),
+      ),
+      'plain/model': { routes: { plain: { pricing: price } } },
+      'sealed/dearer': {
+        routes: { tinfoil: { upstream: 'another', pricing: dearerPrice } },
+        max_output_tokens: outputLimit * 2,
+      },
+    },
+    limits: { context_length: contextLength, max_output_tokens: outputLimit },
     environment: { SEALED_KEY: providerKey, LOG_LEVEL: 'trace' },
-    plain,
-    providers,
-    provider(kind) {
-      const found = providers.find((provider) => provider.kind === kind);
-      if (found === undefined) throw new Error(`there is no ${kind}`);
-      return found;
+    standIns: {
+      providers,
+      provider: (kind) =>
+        providers.find((provider) => provider.kind === kind) ?? expect.unreachable(`there is no ${kind}`),
     },
-    async stop() {
-      await plain.stop();
-      for (const { stop } of started) await stop();
-    },
-  };
+  } satisfies StageSpec<SealedProviders>;
 }
 
 /** Routes to a chute name it beside the model. */
@@ -133,7 +124,7 @@ async function startSealedProvider(kind: StandInKind) {
       seen.length = 0;
     },
   };
-  return { provider, baseUrl: server.baseUrl, stop: () => server.stop() };
+  return { provider, server };
 }
 
 /** The enclave's answer to a request, which is recorded with the request. */
@@ -158,7 +149,7 @@ async function writeAnswer(response: ServerResponse, { status, headers, pieces }
 }
 
 /** The environment of a suite about sealed requests. Use it only within tests and hooks. */
-export type SealedStage = PlanesIn<SealedWorld>;
+export type SealedStage = Stage<SealedProviders>;
 
 /**
  * Gives the surrounding suite an account of 100 USD, and each of its tests providers that answer as usual. Use the
@@ -170,7 +161,7 @@ export function beginSuite(stage: SealedStage): TestAccount {
     Object.assign(account, await stage.service.createAccount({ usd: 100 }));
   });
   beforeEach(() => {
-    for (const provider of stage.world.providers) provider.reset();
+    for (const provider of stage.standIns.providers) provider.reset();
   });
   return account;
 }

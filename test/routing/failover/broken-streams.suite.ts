@@ -7,9 +7,9 @@ import type { ProviderHandler } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { close, rawText, reset } from '../../kit/scenes/misbehave.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
-import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf, usualCost } from '../../kit/stage/usual-answer.ts';
 
 const price = [1, 2] as const;
 const failing = { error: { message: rawText, type: 'server_error', code: 500 } };
@@ -21,10 +21,10 @@ export const brokenStreamsSuite: Suite = {
   name: 'a stream that breaks',
   spec: {
     copies: 150,
-    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'gamma' }],
-    shapes: {
-      single: { alpha: price },
-      pair: { alpha: price, beta: [3, 6] },
+    providers: { alpha: {}, beta: {}, gamma: {} },
+    models: {
+      single: { routes: { alpha: price } },
+      pair: { routes: { alpha: price, beta: [3, 6] } },
     },
   },
   tests(stage) {
@@ -70,8 +70,8 @@ export const brokenStreamsSuite: Suite = {
       it.each(Object.entries(breaks))(
         '%s: an error frame, no [DONE], no charge, no other provider',
         async (what, breaking) => {
-          stage.world.on('alpha', breaking);
-          const model = stage.world.model('pair');
+          stage.on('alpha', breaking);
+          const model = stage.model('pair');
           let answer: Answer | undefined;
           const charge = await chargeOf(stage.service, account, async () => {
             answer = await asks({ model, stream_options: { include_usage: true } }, { flow });
@@ -86,7 +86,7 @@ export const brokenStreamsSuite: Suite = {
           expect(answer?.ended).toBe('broken');
           expect(answer?.error?.request_id).toBe(answer?.headers.get('x-request-id'));
           expect(answer?.chunks.filter(({ error }) => error !== undefined)).toHaveLength(1);
-          expect(stage.world.called).toEqual(['alpha']);
+          expect(stage.called).toEqual(['alpha']);
           expect(charge).toBe(0n);
         },
       );
@@ -139,47 +139,47 @@ export const brokenStreamsSuite: Suite = {
       it.each(Object.entries(starts))(
         '%s: the next provider serves, and the client sees nothing of the first',
         async (_, starting) => {
-          stage.world.on('alpha', starting);
-          const model = stage.world.model('pair');
+          stage.on('alpha', starting);
+          const model = stage.model('pair');
           const answer = await asks({ model, stream_options: { include_usage: true } }, { flow });
           expect(answer).toMatchObject({ status: 200, content: textOf('beta'), done: true, error: undefined });
-          expect(stage.world.called).toEqual(['alpha', 'beta']);
+          expect(stage.called).toEqual(['alpha', 'beta']);
           expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
           expect(answer.body.usage?.cost).toBe(Number(usualCost([3, 6])) / 1e9);
           expect(new Set(answer.chunks.map(({ id }) => id)).size).toBe(1);
           expect(answer.chunks.filter(({ choices }) => choices?.[0]?.delta?.role !== undefined)).toHaveLength(1);
-          stage.world.reset();
+          stage.reset();
           await asks({ model });
-          expect(stage.world.called).toEqual(['beta']);
+          expect(stage.called).toEqual(['beta']);
         },
       );
 
       it.each(Object.entries(starts))('%s, alone: 502, never an empty success', async (_, starting) => {
-        stage.world.on('alpha', starting);
-        const answer = await asks({ model: stage.world.model('single') }, { flow });
+        stage.on('alpha', starting);
+        const answer = await asks({ model: stage.model('single') }, { flow });
         expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
       });
     });
 
     it('events without output are waited through', async () => {
       const silent = [...Array(30).fill(sse.role), ...Array(30).fill(': alive\n\n')];
-      stage.world.on('alpha', sse.stream(...silent, ...tokens(5), sse.ending));
-      const answer = await asks({ model: stage.world.model('pair') });
+      stage.on('alpha', sse.stream(...silent, ...tokens(5), sse.ending));
+      const answer = await asks({ model: stage.model('pair') });
       expect(answer).toMatchObject({ content: spoken(5), done: true });
-      expect(stage.world.called).toEqual(['alpha']);
+      expect(stage.called).toEqual(['alpha']);
     });
 
     it('nothing is sent to the client before there is output', async () => {
       const { promise: opened, resolve: open } = Promise.withResolvers<void>();
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      stage.world.on('alpha', async (_request, response) => {
+      stage.on('alpha', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, `${sse.role}: alive\n\n${sse.text('')}`);
         open();
         await released;
         response.end(sse.text('now') + sse.ending);
       });
-      const client = await openRequest(stage.service, account, { model: stage.world.model('pair'), stream: true });
+      const client = await openRequest(stage.service, account, { model: stage.model('pair'), stream: true });
       let hasHeaders = false;
       void client.response.then(() => {
         hasHeaders = true;
@@ -190,7 +190,7 @@ export const brokenStreamsSuite: Suite = {
       release();
       await client.ended;
       expect(eventsIn(client.received)).toMatchObject({ content: 'now', done: true });
-      expect(stage.world.called).toEqual(['alpha']);
+      expect(stage.called).toEqual(['alpha']);
     });
 
     describe.each(flows)('a whole answer that lacks only its closing words (%s)', (flow) => {
@@ -199,9 +199,9 @@ export const brokenStreamsSuite: Suite = {
         ['no terminator and no usage', sse.finish],
         ['no finish reason', sse.usage + sse.done],
       ])('%s: is complete and paid', async (name, last) => {
-        stage.world.on('alpha', sse.stream(sse.role, ...tokens(8), last));
+        stage.on('alpha', sse.stream(sse.role, ...tokens(8), last));
         const charge = await chargeOf(stage.service, account, async () => {
-          const answer = await asks({ model: stage.world.model('pair') }, { flow });
+          const answer = await asks({ model: stage.model('pair') }, { flow });
           expect(answer).toMatchObject({ content: spoken(8), done: true, error: undefined });
         });
         if (name.includes('no usage')) expect(charge).toBeGreaterThan(0n);
@@ -210,13 +210,13 @@ export const brokenStreamsSuite: Suite = {
     });
 
     it('a provider that does not close after its terminator delays no client, and is disconnected', async () => {
-      stage.world.on('alpha', async (_request, response) => {
+      stage.on('alpha', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, sse.text('All.') + sse.ending);
       });
-      const answer = await asks({ model: stage.world.model('single') });
+      const answer = await asks({ model: stage.model('single') });
       expect(answer).toMatchObject({ content: 'All.', done: true });
-      await stage.world.provider('alpha').seen[0]?.closed;
+      await stage.provider('alpha').seen[0]?.closed;
     });
 
     it.each([
@@ -225,9 +225,9 @@ export const brokenStreamsSuite: Suite = {
       ['after the finish reason, with a choice', [sse.finish, sse.text('', { more: sse.usageOf(10, 20) }), sse.done]],
     ])('usage that comes %s counts, and is not shown unasked', async (_, last) => {
       const early = { more: sse.usageOf(10, 1) };
-      stage.world.on('alpha', sse.stream(sse.role, sse.text('a', early), sse.text('b', early), ...last));
+      stage.on('alpha', sse.stream(sse.role, sse.text('a', early), sse.text('b', early), ...last));
       const charge = await chargeOf(stage.service, account, async () => {
-        const answer = await asks({ model: stage.world.model('single') });
+        const answer = await asks({ model: stage.model('single') });
         expect(answer.done).toBe(true);
         expect(answer.content).toMatch(/^abc?$/);
         expect(answer.text).not.toContain('"usage":{');

@@ -5,35 +5,35 @@ import { chargeOf } from '../../kit/books.ts';
 import { type Asked, ask, flows } from '../../kit/client.ts';
 import { answerError } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { everyWay } from '../../kit/scenes/ways.ts';
-import { textOf, usualCost } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf, usualCost } from '../../kit/stage/usual-answer.ts';
 
 const everyone = ['anon', 'alpha', 'beta', 'gamma', 'vault'];
 export const choosingSuite: Suite = {
   name: 'models, preferences and refusals',
   spec: {
     copies: 40,
-    providers: [
-      { id: 'anon', privacy: 'anonymous' },
-      { id: 'alpha' },
-      { id: 'beta' },
-      { id: 'gamma' },
-      { id: 'vault', privacy: 'tee' },
-      { id: 'seal', privacy: 'e2ee' },
-    ],
-    shapes: {
-      tiers: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] },
-      trio: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] },
-      first: { alpha: [1, 2], beta: [2, 4] },
-      second: { gamma: [5, 10], alpha: [6, 12] },
-      cheap: { alpha: [0.1, 0.1] },
-      dear: { beta: [9, 9] },
-      anonymous: { anon: [0.01, 0.01] },
-      private: { alpha: [1, 2] },
-      windows: { vault: { price: [3, 6], context: 1000 }, alpha: [1, 2] },
-      sizes: { alpha: { price: [1, 2], context: 1000 }, beta: [2, 4] },
+    providers: {
+      anon: { privacy: 'anonymous' },
+      alpha: {},
+      beta: {},
+      gamma: {},
+      vault: { privacy: 'tee' },
+      seal: { privacy: 'e2ee' },
+    },
+    models: {
+      tiers: { routes: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] } },
+      trio: { routes: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] } },
+      first: { routes: { alpha: [1, 2], beta: [2, 4] } },
+      second: { routes: { gamma: [5, 10], alpha: [6, 12] } },
+      cheap: { routes: { alpha: [0.1, 0.1] } },
+      dear: { routes: { beta: [9, 9] } },
+      anonymous: { routes: { anon: [0.01, 0.01] } },
+      private: { routes: { alpha: [1, 2] } },
+      windows: { routes: { vault: { pricing: [3, 6], context_length: 1000 }, alpha: [1, 2] } },
+      sizes: { routes: { alpha: { pricing: [1, 2], context_length: 1000 }, beta: [2, 4] } },
     },
   },
   tests(stage) {
@@ -48,10 +48,10 @@ export const choosingSuite: Suite = {
       ask(stage.service, account.inferenceKey, body, asked);
 
     async function tried(body: object, by = account): Promise<string[]> {
-      stage.world.called.length = 0;
-      stage.world.onAll(everyone, answerError(403));
+      stage.called.length = 0;
+      stage.onAll(everyone, answerError(403));
       await ask(stage.service, by.inferenceKey, body);
-      return [...stage.world.called];
+      return [...stage.called];
     }
 
     const refused = async (body: object, by: TestAccount, status: number, type: string): Promise<void> => {
@@ -59,13 +59,13 @@ export const choosingSuite: Suite = {
         const answer = await ask(stage.service, by.inferenceKey, body, { flow });
         expect(answer, JSON.stringify(body)).toMatchObject({ status, error: { type, request_id: expect.any(String) } });
       }
-      expect(stage.world.called).toEqual([]);
+      expect(stage.called).toEqual([]);
     };
 
     describe.each(everyWay)('models ($name)', ({ flow, stream }) => {
       it('falls back to the next model, and names and bills that model', async () => {
-        stage.world.onAll(['alpha', 'beta'], answerError(500));
-        const [model, second] = [stage.world.model('first'), stage.world.model('second')];
+        stage.onAll(['alpha', 'beta'], answerError(500));
+        const [model, second] = [stage.model('first'), stage.model('second')];
         const charge = await chargeOf(stage.service, payer, async () => {
           const answer = await ask(stage.service, payer.inferenceKey, { model, models: [second], stream }, { flow });
           expect(answer).toMatchObject({ status: 200, content: textOf('gamma') });
@@ -74,38 +74,39 @@ export const choosingSuite: Suite = {
           expect(answer.headers.get('x-router-routing')).toBe('exact');
           for (const { model: named } of [answer.body, ...answer.chunks]) expect(named).toBe(second);
         });
-        expect(stage.world.called).toEqual(['alpha', 'beta', 'gamma']);
+        expect(stage.called).toEqual(['alpha', 'beta', 'gamma']);
         expect(charge).toBe(usualCost([5, 10]));
       });
 
       it('uses the first model while it can be served', async () => {
-        const model = stage.world.model('first');
-        const answer = await asks({ model, models: [model, stage.world.model('second')], stream }, { flow });
+        const model = stage.model('first');
+        const answer = await asks({ model, models: [model, stage.model('second')], stream }, { flow });
         expect(answer.headers.get('x-router-selected-model')).toBe(`alpha/${model}`);
         expect(answer.headers.get('x-router-provider-fallback')).toBe('false');
       });
     });
 
     it('bounds attempts over all models together', async () => {
-      const models = [stage.world.model('second'), stage.world.model('trio')];
-      expect(await tried({ model: stage.world.model('first'), models })).toEqual(['alpha', 'beta', 'gamma']);
+      const models = [stage.model('second'), stage.model('trio')];
+      expect(await tried({ model: stage.model('first'), models })).toEqual(['alpha', 'beta', 'gamma']);
       const provider = { max_attempts: 2 };
-      expect(await tried({ model: stage.world.model('cheap'), models: [stage.world.model('trio')], provider })).toEqual(
-        ['alpha', 'beta'],
-      );
+      expect(await tried({ model: stage.model('cheap'), models: [stage.model('trio')], provider })).toEqual([
+        'alpha',
+        'beta',
+      ]);
     });
 
     it('skips a model that has no route left under the policy', async () => {
       const body = {
-        model: stage.world.model('cheap'),
-        models: [stage.world.model('dear')],
+        model: stage.model('cheap'),
+        models: [stage.model('dear')],
         provider: { ignore: ['alpha'] },
       };
       expect(await tried(body)).toEqual(['beta']);
     });
 
     it('refuses a list with a model that does not exist', async () => {
-      const model = stage.world.model('first');
+      const model = stage.model('first');
       await refused({ model, models: ['nobody/knows'] }, account, 404, 'model_not_found');
     });
 
@@ -121,7 +122,7 @@ export const choosingSuite: Suite = {
       });
 
       it.each(everyWay)('chooses the model and says so ($name)', async ({ flow, stream }) => {
-        const [dear, cheap] = [stage.world.model('dear'), stage.world.model('cheap')];
+        const [dear, cheap] = [stage.model('dear'), stage.model('cheap')];
         await stage.service.setPreferences(chooser, choosing([dear, cheap]));
         const answer = await ask(stage.service, chooser.inferenceKey, { model: '/auto', stream }, { flow });
         expect(answer.content).toBe(textOf('alpha'));
@@ -131,18 +132,18 @@ export const choosingSuite: Suite = {
       });
 
       it('chooses only among models with an eligible route under the policy', async () => {
-        const ids = [stage.world.model('dear'), stage.world.model('cheap'), stage.world.model('anonymous')];
+        const ids = [stage.model('dear'), stage.model('cheap'), stage.model('anonymous')];
         await stage.service.setPreferences(chooser, choosing(ids, { tiers: 'Standard' }));
         expect(await tried({ model: '/auto', provider: 'beta' }, chooser)).toEqual(['beta']);
         expect(await tried({ model: '/auto', provider: { max_price: { input: 0.05 } } }, chooser)).toEqual(['anon']);
         expect(await tried({ model: '/auto', provider: { minimum_privacy: 'private' } }, chooser)).toEqual(['alpha']);
-        stage.world.reset();
+        stage.reset();
         await refused({ model: '/auto', provider: 'gamma' }, chooser, 400, 'no_provider_route');
       });
 
       it('keeps to the tiers that the workspace allows for it; other requests may use more', async () => {
-        const anonymous = stage.world.model('anonymous');
-        const ids = [anonymous, stage.world.model('private')];
+        const anonymous = stage.model('anonymous');
+        const ids = [anonymous, stage.model('private')];
         await stage.service.setPreferences(chooser, choosing(ids));
         expect(await tried({ model: '/auto' }, chooser)).toEqual(['alpha']);
         expect(await tried({ model: anonymous }, chooser)).toEqual(['anon']);
@@ -151,14 +152,14 @@ export const choosingSuite: Suite = {
       });
 
       it('keeps to the allowed models: all, only these, all except these', async () => {
-        const [cheap, dear] = [stage.world.model('cheap'), stage.world.model('dear')];
+        const [cheap, dear] = [stage.model('cheap'), stage.model('dear')];
         await stage.service.setPreferences(chooser, choosing([dear]));
         expect(await tried({ model: '/auto' }, chooser)).toEqual(['beta']);
         // Models of this shape are the cheapest of all.
-        const others = stage.world.modelIds.filter((id) => id.startsWith('cheap/') && id !== cheap);
+        const others = stage.modelIds.filter((id) => id.startsWith('cheap/') && id !== cheap);
         const chosenWithout = async (ids: string[]): Promise<string | null> => {
           await stage.service.setPreferences(chooser, choosing([], { models: { mode: 'except', ids } }));
-          stage.world.reset();
+          stage.reset();
           const answer = await ask(stage.service, chooser.inferenceKey, { model: '/auto' });
           return answer.headers.get('x-router-selected-model');
         };
@@ -188,60 +189,52 @@ export const choosingSuite: Suite = {
 
       it('a disabled provider is never used, and no request can enable it again', async () => {
         const owner = owners.disabling;
-        expect(await tried({ model: stage.world.model('trio') }, owner)).toEqual(['alpha', 'gamma']);
-        expect(await tried({ model: stage.world.model('trio'), provider: { ignore: ['alpha'] } }, owner)).toEqual([
+        expect(await tried({ model: stage.model('trio') }, owner)).toEqual(['alpha', 'gamma']);
+        expect(await tried({ model: stage.model('trio'), provider: { ignore: ['alpha'] } }, owner)).toEqual(['gamma']);
+        expect(await tried({ model: stage.model('trio'), provider: { only: ['beta', 'gamma'] } }, owner)).toEqual([
           'gamma',
         ]);
-        expect(await tried({ model: stage.world.model('trio'), provider: { only: ['beta', 'gamma'] } }, owner)).toEqual(
-          ['gamma'],
-        );
-        stage.world.reset();
-        await refused({ model: stage.world.model('trio'), provider: 'beta' }, owner, 400, 'no_provider_route');
+        stage.reset();
+        await refused({ model: stage.model('trio'), provider: 'beta' }, owner, 400, 'no_provider_route');
       });
 
       it('a request cannot lower the floor or raise the ceiling', async () => {
         const owner = owners.strict;
         const provider = { minimum_privacy: 'anonymous', max_price: { input: 100, output: 100 } };
-        expect(
-          await tried({ model: stage.world.model('tiers'), provider: { ...provider, sort: 'price' } }, owner),
-        ).toEqual(['beta']);
-        stage.world.reset();
-        const anonymous = stage.world.model('anonymous');
+        expect(await tried({ model: stage.model('tiers'), provider: { ...provider, sort: 'price' } }, owner)).toEqual([
+          'beta',
+        ]);
+        stage.reset();
+        const anonymous = stage.model('anonymous');
         await refused({ model: anonymous, provider }, owner, 403, 'no_provider_route_meets_privacy');
       });
 
       it('a request may turn fallback off, and never on', async () => {
         const owner = owners.alone;
         const provider = { allow_fallbacks: true, max_attempts: 3 };
-        expect(await tried({ model: stage.world.model('trio'), provider }, owner)).toEqual(['beta']);
+        expect(await tried({ model: stage.model('trio'), provider }, owner)).toEqual(['beta']);
       });
 
       it('a request may lower the attempts, and never raise them', async () => {
         const owner = owners.twice;
-        const trio = (max_attempts: number) => ({ model: stage.world.model('trio'), provider: { max_attempts } });
-        expect(await tried({ model: stage.world.model('trio') }, owner)).toEqual(['beta', 'alpha']);
+        const trio = (max_attempts: number) => ({ model: stage.model('trio'), provider: { max_attempts } });
+        expect(await tried({ model: stage.model('trio') }, owner)).toEqual(['beta', 'alpha']);
         expect(await tried(trio(3), owner)).toEqual(['beta', 'alpha']);
         expect(await tried(trio(1), owner)).toEqual(['beta']);
       });
 
       it('the sort of the workspace applies to requests without provider settings', async () => {
         const owner = owners.cheapest;
-        expect(await tried({ model: stage.world.model('tiers') }, owner)).toEqual(['beta', 'alpha', 'vault']);
-        expect(await tried({ model: stage.world.model('tiers'), provider: {} }, owner)).toEqual([
-          'beta',
-          'alpha',
-          'vault',
-        ]);
-        expect(await tried({ model: stage.world.model('tiers'), provider: { max_attempts: 3 } }, owner)).toEqual([
-          'vault',
-        ]);
+        expect(await tried({ model: stage.model('tiers') }, owner)).toEqual(['beta', 'alpha', 'vault']);
+        expect(await tried({ model: stage.model('tiers'), provider: {} }, owner)).toEqual(['beta', 'alpha', 'vault']);
+        expect(await tried({ model: stage.model('tiers'), provider: { max_attempts: 3 } }, owner)).toEqual(['vault']);
       });
 
       it('a fallback steps down as far as the workspace allows, and no further', async () => {
         const owner = owners.stepping;
-        expect(await tried({ model: stage.world.model('tiers') }, owner)).toEqual(['vault', 'beta', 'alpha']);
+        expect(await tried({ model: stage.model('tiers') }, owner)).toEqual(['vault', 'beta', 'alpha']);
         const provider = { minimum_privacy: 'anonymous', ignore: ['alpha'] };
-        expect(await tried({ model: stage.world.model('tiers'), provider }, owner)).toEqual(['vault', 'beta']);
+        expect(await tried({ model: stage.model('tiers'), provider }, owner)).toEqual(['vault', 'beta']);
       });
 
       it.each([
@@ -251,10 +244,10 @@ export const choosingSuite: Suite = {
         'the boundary %s refuses a request for what is only %s, before any provider sees it',
         async (boundary, shape) => {
           const owner = owners[boundary];
-          const body = { model: stage.world.model(shape), provider: { minimum_privacy: 'anonymous' } };
+          const body = { model: stage.model(shape), provider: { minimum_privacy: 'anonymous' } };
           await refused(body, owner, 403, 'privacy_boundary_not_met');
-          expect(await tried({ ...body, model: stage.world.model('tiers') }, owner)).not.toContain('anon');
-          expect(stage.world.called[0]).toBe('vault');
+          expect(await tried({ ...body, model: stage.model('tiers') }, owner)).not.toContain('anon');
+          expect(stage.called[0]).toBe('vault');
         },
       );
     });
@@ -275,7 +268,7 @@ export const choosingSuite: Suite = {
         for (const body of [{ provider: { sort: 'price' } }, { suffix: ':nitro' }, { provider: { sort: 'latency' } }]) {
           const { suffix = '', provider } = body;
           const answer = await asks({
-            model: `${stage.world.model('anonymous')}${suffix}`,
+            model: `${stage.model('anonymous')}${suffix}`,
             ...(provider && { provider }),
           });
           expect(answer).toMatchObject({ status: 403, error: { type: 'no_provider_route_meets_privacy' } });
@@ -284,13 +277,13 @@ export const choosingSuite: Suite = {
       });
 
       it('a context that the strongest tier cannot hold moves to no weaker tier', async () => {
-        const body = { model: stage.world.model('windows'), max_tokens: 3000 };
+        const body = { model: stage.model('windows'), max_tokens: 3000 };
         await refused(body, account, 400, 'context_too_large');
       });
 
       it('a route whose window is too small is skipped within its tier', async () => {
-        expect(await tried({ model: stage.world.model('sizes'), max_tokens: 3000 })).toEqual(['beta']);
-        expect(await tried({ model: stage.world.model('sizes'), max_tokens: 300 })).toEqual(['alpha', 'beta']);
+        expect(await tried({ model: stage.model('sizes'), max_tokens: 3000 })).toEqual(['beta']);
+        expect(await tried({ model: stage.model('sizes'), max_tokens: 300 })).toEqual(['alpha', 'beta']);
       });
 
       it('are checked in this order: model, boundary, floor, providers, price, context', async () => {
@@ -305,13 +298,13 @@ export const choosingSuite: Suite = {
         const typeFor = async (model: string, provider: object): Promise<string | undefined> =>
           (await ask(stage.service, owner.inferenceKey, { model, provider, max_tokens: 50_000 })).error?.type;
         expect(await typeFor('nobody/knows', everything)).toBe('model_not_found');
-        expect(await typeFor(stage.world.model('anonymous'), everything)).toBe('privacy_boundary_not_met');
-        expect(await typeFor(stage.world.model('private'), everything)).toBe('no_provider_route_meets_privacy');
+        expect(await typeFor(stage.model('anonymous'), everything)).toBe('privacy_boundary_not_met');
+        expect(await typeFor(stage.model('private'), everything)).toBe('no_provider_route_meets_privacy');
         const { only, max_price } = everything;
-        expect(await typeFor(stage.world.model('private'), { only, max_price })).toBe('no_provider_route');
-        expect(await typeFor(stage.world.model('private'), { max_price })).toBe('no_provider_route_meets_price');
-        expect(await typeFor(stage.world.model('private'), {})).toBe('context_too_large');
-        expect(stage.world.called).toEqual([]);
+        expect(await typeFor(stage.model('private'), { only, max_price })).toBe('no_provider_route');
+        expect(await typeFor(stage.model('private'), { max_price })).toBe('no_provider_route_meets_price');
+        expect(await typeFor(stage.model('private'), {})).toBe('context_too_large');
+        expect(stage.called).toEqual([]);
       });
     });
   },

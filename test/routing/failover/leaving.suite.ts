@@ -5,10 +5,10 @@ import { type OpenRequest, openRequest } from '../../kit/open-request.ts';
 import { answerError, answerNothing } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { everyWay } from '../../kit/scenes/ways.ts';
-import { usualCost } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { usualCost } from '../../kit/stage/usual-answer.ts';
 
 const price = [1, 2] as const;
 /**
@@ -21,10 +21,10 @@ export const leavingSuite: Suite = {
   name: 'a client that leaves',
   spec: {
     copies: 100,
-    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'gamma' }],
-    shapes: {
-      pair: { alpha: price, beta: [3, 6] },
-      three: { alpha: price, beta: [3, 6], gamma: [4, 8] },
+    providers: { alpha: {}, beta: {}, gamma: {} },
+    models: {
+      pair: { routes: { alpha: price, beta: [3, 6] } },
+      three: { routes: { alpha: price, beta: [3, 6], gamma: [4, 8] } },
     },
   },
   tests(stage) {
@@ -40,7 +40,7 @@ export const leavingSuite: Suite = {
     async function leaves(client: OpenRequest, id = 'alpha'): Promise<void> {
       const leftAt = performance.now();
       client.leave();
-      await stage.world.provider(id).seen.at(-1)?.closed;
+      await stage.provider(id).seen.at(-1)?.closed;
       expect(performance.now() - leftAt).toBeLessThan(promptMs);
       await client.ended;
     }
@@ -52,73 +52,73 @@ export const leavingSuite: Suite = {
 
     describe.each(everyWay)('$name', ({ flow, stream }) => {
       it('while the provider is silent: it is disconnected, no other follows, nothing is charged', async () => {
-        stage.world.on('alpha', answerNothing);
+        stage.on('alpha', answerNothing);
         const charge = await chargeOf(stage.service, account, async () => {
-          const client = await opens({ model: stage.world.model('pair'), stream }, flow);
-          await until(() => stage.world.called.length === 1, 'the provider is asked');
+          const client = await opens({ model: stage.model('pair'), stream }, flow);
+          await until(() => stage.called.length === 1, 'the provider is asked');
           await leaves(client);
         });
         expect(charge).toBe(0n);
-        expect(stage.world.called).toEqual(['alpha']);
+        expect(stage.called).toEqual(['alpha']);
       });
 
       it('is not held against the provider: it stays first', async () => {
-        stage.world.on('alpha', answerNothing);
-        const model = stage.world.model('pair');
+        stage.on('alpha', answerNothing);
+        const model = stage.model('pair');
         const client = await opens({ model, stream }, flow);
-        await until(() => stage.world.called.length === 1, 'the provider is asked');
+        await until(() => stage.called.length === 1, 'the provider is asked');
         await leaves(client);
-        stage.world.reset();
+        stage.reset();
         await ask(stage.service, account.inferenceKey, { model, stream }, { flow });
-        expect(stage.world.called).toEqual(['alpha']);
+        expect(stage.called).toEqual(['alpha']);
       });
 
       it('while the provider has sent headers and no output: the same', async () => {
         let sent = false;
-        stage.world.on('alpha', async (_request, response) => {
+        stage.on('alpha', async (_request, response) => {
           if (stream) sse.openStream(response);
           else response.writeHead(200, { 'content-type': 'application/json' });
           await sse.send(response, stream ? sse.role : ' ');
           sent = true;
         });
         const charge = await chargeOf(stage.service, account, async () => {
-          const client = await opens({ model: stage.world.model('pair'), stream }, flow);
+          const client = await opens({ model: stage.model('pair'), stream }, flow);
           await until(() => sent, 'headers were sent');
           await leaves(client);
         });
         expect(charge).toBe(0n);
-        expect(stage.world.called).toEqual(['alpha']);
+        expect(stage.called).toEqual(['alpha']);
       });
 
       it('while the second provider is working: no third attempt, nothing charged', async () => {
-        stage.world.on('alpha', answerError(503));
-        stage.world.on('beta', answerNothing);
+        stage.on('alpha', answerError(503));
+        stage.on('beta', answerNothing);
         const charge = await chargeOf(stage.service, account, async () => {
-          const client = await opens({ model: stage.world.model('three'), stream }, flow);
-          await until(() => stage.world.called.length === 2, 'the second provider is asked');
+          const client = await opens({ model: stage.model('three'), stream }, flow);
+          await until(() => stage.called.length === 2, 'the second provider is asked');
           await leaves(client, 'beta');
         });
         expect(charge).toBe(0n);
-        expect(stage.world.called).toEqual(['alpha', 'beta']);
+        expect(stage.called).toEqual(['alpha', 'beta']);
       });
 
       it('just as an attempt fails: each started attempt is disconnected, and no new one starts', async () => {
         const before = await stage.service.settled(account);
         for (let round = 0; round < 8; round += 1) {
-          stage.world.reset();
+          stage.reset();
           let client: OpenRequest | undefined;
-          stage.world.on('alpha', (request, response) => {
+          stage.on('alpha', (request, response) => {
             // On even rounds the failure is sent first. On odd rounds the client leaves first.
             if (round % 2 === 0) answerError(503)(request, response);
             client?.leave();
             if (round % 2 === 1) answerError(503)(request, response);
           });
-          stage.world.on('beta', answerNothing);
-          client = await opens({ model: stage.world.model('three'), stream }, flow);
+          stage.on('beta', answerNothing);
+          client = await opens({ model: stage.model('three'), stream }, flow);
           await client.ended;
-          for (const request of stage.world.provider('beta').seen) await request.closed;
+          for (const request of stage.provider('beta').seen) await request.closed;
           expect(await stage.service.settled(account)).toBe(before);
-          expect(stage.world.called.length).toBeLessThanOrEqual(2);
+          expect(stage.called.length).toBeLessThanOrEqual(2);
         }
       });
     });
@@ -126,7 +126,7 @@ export const leavingSuite: Suite = {
     describe.each(flows)('after the first output (%s)', (flow) => {
       it('chunk 1 of 200: the provider is disconnected if its usage does not come, and the output so far is paid', async () => {
         let written = 0;
-        stage.world.on('alpha', async (request, response) => {
+        stage.on('alpha', async (request, response) => {
           sse.openStream(response);
           let gone = false;
           void request.closed.then(() => {
@@ -137,7 +137,7 @@ export const leavingSuite: Suite = {
             if (written === 0) await until(() => gone, 'the provider is let go');
           }
         });
-        const model = stage.world.model('pair');
+        const model = stage.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           const client = await opens({ model, stream: true }, flow);
           await until(() => client.received.includes('Word 0'), 'the first chunk is there');
@@ -151,15 +151,15 @@ export const leavingSuite: Suite = {
         expect(rows[0]).toMatchObject({ status: 'cancelled', estimated: true, cost: charge });
         expect(rows[0]?.completion_tokens).toBeGreaterThan(0);
         expect(rows[0]?.completion_tokens).toBeLessThan(10);
-        expect(stage.world.called).toEqual(['alpha']);
+        expect(stage.called).toEqual(['alpha']);
       });
 
       it('everything, before the usage chunk: it is paid, never free', async () => {
-        stage.world.on('alpha', async (_request, response) => {
+        stage.on('alpha', async (_request, response) => {
           sse.openStream(response);
           await sse.send(response, sse.role + sse.text('All there is to say.'.repeat(20)) + sse.finish);
         });
-        const model = stage.world.model('pair');
+        const model = stage.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           const client = await opens({ model, stream: true, stream_options: { include_usage: true } }, flow);
           await until(() => client.received.includes('to say'), 'the text is there');
@@ -170,7 +170,7 @@ export const leavingSuite: Suite = {
       });
 
       it('everything, while the usage is on its way: the broker waits for it, and it is paid', async () => {
-        stage.world.on('alpha', async (_request, response) => {
+        stage.on('alpha', async (_request, response) => {
           sse.openStream(response);
           await sse.send(response, sse.role + sse.text('All there is to say.') + sse.finish);
           await client?.ended;
@@ -180,7 +180,7 @@ export const leavingSuite: Suite = {
           response.end();
         });
         let client: OpenRequest | undefined;
-        const model = stage.world.model('pair');
+        const model = stage.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           client = await opens({ model, stream: true }, flow);
           await until(() => client?.received.includes('to say') === true, 'the text is there');
@@ -191,11 +191,11 @@ export const leavingSuite: Suite = {
       });
 
       it('after the provider sent its usage: that usage is paid', async () => {
-        stage.world.on('alpha', async (_request, response) => {
+        stage.on('alpha', async (_request, response) => {
           sse.openStream(response);
           await sse.send(response, sse.text('All there is to say.', { more: sse.usageOf(10, 20) }));
         });
-        const model = stage.world.model('pair');
+        const model = stage.model('pair');
         const charge = await chargeOf(stage.service, account, async () => {
           const client = await opens({ model, stream: true }, flow);
           await until(() => client.received.includes('to say'), 'the text is there');
@@ -207,8 +207,8 @@ export const leavingSuite: Suite = {
     });
 
     it('fifty at once, each at another moment: all providers are disconnected, and each request is settled once', async () => {
-      const model = stage.world.model('pair');
-      stage.world.on('alpha', async (_request, response) => {
+      const model = stage.model('pair');
+      stage.on('alpha', async (_request, response) => {
         sse.openStream(response);
         for (let count = 0; count < 200 && !response.destroyed; count += 1) {
           await sse.send(response, sse.text(`w${count} `));
@@ -223,7 +223,7 @@ export const leavingSuite: Suite = {
           await client.ended;
         }),
       );
-      await Promise.all(stage.world.provider('alpha').seen.map(({ closed }) => closed));
+      await Promise.all(stage.provider('alpha').seen.map(({ closed }) => closed));
       const rows = await rowsOf(model);
       expect(rows).toHaveLength(50);
       for (const { cost } of rows) expect(cost).toBeGreaterThan(0n);

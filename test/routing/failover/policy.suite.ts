@@ -4,37 +4,40 @@ import { chargeOf } from '../../kit/books.ts';
 import { type Asked, ask, flows } from '../../kit/client.ts';
 import { answerChat, answerError } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { everyWay } from '../../kit/scenes/ways.ts';
-import { textOf, upstreamModel, usualCost } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { upstreamModel } from '../../kit/stage/models.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf, usualCost } from '../../kit/stage/usual-answer.ts';
 
 const catalogOrder = ['anon', 'alpha', 'beta', 'gamma', 'shade', 'dusk', 'vault', 'seal'];
 export const policySuite: Suite = {
   name: 'the provider policy of a request',
   spec: {
     copies: 60,
-    providers: [
-      { id: 'anon', privacy: 'anonymous' },
-      { id: 'alpha' },
-      { id: 'beta' },
-      { id: 'gamma' },
-      { id: 'shade', listed: false },
-      { id: 'dusk', listed: false },
-      { id: 'vault', privacy: 'tee' },
-      { id: 'seal', privacy: 'e2ee' },
-    ],
-    shapes: {
+    providers: {
+      anon: { privacy: 'anonymous' },
+      alpha: {},
+      beta: {},
+      gamma: {},
+      shade: { listed: false },
+      dusk: { listed: false },
+      vault: { privacy: 'tee' },
+      seal: { privacy: 'e2ee' },
+    },
+    models: {
       // One provider of each tier, priced higher for stronger tiers. Two of them are `private`.
-      tiers: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] },
-      trio: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] },
-      partners: { shade: [2, 4], dusk: [3, 6], alpha: [1, 2] },
-      measured: { alpha: [1, 2], beta: [3, 6], gamma: [2, 4] },
-      sealed: { seal: [1, 2] },
+      tiers: { routes: { anon: [0.1, 0.2], alpha: [1, 2], beta: [0.5, 1], vault: [3, 6], seal: [0.01, 0.01] } },
+      trio: { routes: { alpha: [1, 2], beta: [0.5, 1], gamma: [2, 4] } },
+      partners: { routes: { shade: [2, 4], dusk: [3, 6], alpha: [1, 2] } },
+      measured: { routes: { alpha: [1, 2], beta: [3, 6], gamma: [2, 4] } },
+      sealed: { routes: { seal: [1, 2] } },
       skilled: {
-        alpha: [1, 2],
-        beta: { price: [2, 4], capabilities: { reasoning: { efforts: ['low'] } } },
-        gamma: { price: [3, 6], capabilities: { tools: true } },
+        routes: {
+          alpha: [1, 2],
+          beta: { pricing: [2, 4], capabilities: { reasoning: { efforts: ['low'] } } },
+          gamma: { pricing: [3, 6], capabilities: { tools: true } },
+        },
       },
     },
   },
@@ -50,16 +53,16 @@ export const policySuite: Suite = {
 
     /** The order in which a request tries providers. All of them fail in a way that causes no penalty. */
     async function tried(shape: string, provider?: unknown, more: object = {}): Promise<string[]> {
-      stage.world.reset();
-      stage.world.onAll(catalogOrder, answerError(403));
-      const model = `${stage.world.model(shape)}${'suffix' in more ? more.suffix : ''}`;
+      stage.reset();
+      stage.onAll(catalogOrder, answerError(403));
+      const model = `${stage.model(shape)}${'suffix' in more ? more.suffix : ''}`;
       await asks({ model, ...(provider === undefined ? {} : { provider }), ...more });
-      return [...stage.world.called];
+      return [...stage.called];
     }
 
     describe.each(everyWay)('$name', ({ flow, stream }) => {
       it('is served by the first provider of the plan, under our own names', async () => {
-        const model = stage.world.model('trio');
+        const model = stage.model('trio');
         const answer = await asks({ model, stream, stream_options: { include_usage: true } }, { flow });
         expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
         expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -81,18 +84,18 @@ export const policySuite: Suite = {
       });
 
       it('asks each provider by its own model id, and forwards nothing of ours', async () => {
-        stage.world.on('beta', answerError(500));
-        stage.world.on('alpha', answerError(500));
+        stage.on('beta', answerError(500));
+        stage.on('alpha', answerError(500));
         const provider = { sort: 'privacy', max_attempts: 3 };
-        const model = stage.world.model('trio');
+        const model = stage.model('trio');
         const answer = await asks({ model, models: [model], stream, provider, transforms: [], route: 'x' }, { flow });
         expect(answer).toMatchObject({ status: 200, content: textOf('gamma') });
         expect(answer.headers.get('x-router-provider-attempts')).toBe('3');
         expect(answer.headers.get('x-router-provider-fallback')).toBe('true');
         expect(answer.headers.get('x-router-selected-model')).toBe(`gamma/${model}`);
-        expect(stage.world.called).toEqual(['beta', 'alpha', 'gamma']);
-        for (const id of stage.world.called) {
-          const [request] = stage.world.provider(id).seen;
+        expect(stage.called).toEqual(['beta', 'alpha', 'gamma']);
+        for (const id of stage.called) {
+          const [request] = stage.provider(id).seen;
           expect(request?.body.model).toBe(upstreamModel(id, model));
           for (const ours of ['provider', 'models', 'transforms', 'route'])
             expect(request?.body).not.toHaveProperty(ours);
@@ -100,42 +103,32 @@ export const policySuite: Suite = {
       });
 
       it('charges the serving route alone when others failed before it', async () => {
-        stage.world.onAll(['beta', 'alpha'], answerError(503));
+        stage.onAll(['beta', 'alpha'], answerError(503));
         const charge = await chargeOf(stage.service, payer, async () => {
-          const answer = await ask(
-            stage.service,
-            payer.inferenceKey,
-            { model: stage.world.model('trio'), stream },
-            { flow },
-          );
+          const answer = await ask(stage.service, payer.inferenceKey, { model: stage.model('trio'), stream }, { flow });
           expect(answer.content).toBe(textOf('gamma'));
         });
         expect(charge).toBe(usualCost([2, 4]));
       });
 
       it('charges nothing when every provider failed', async () => {
-        stage.world.onAll(['alpha', 'beta', 'gamma'], answerError(503));
+        stage.onAll(['alpha', 'beta', 'gamma'], answerError(503));
         const charge = await chargeOf(stage.service, payer, async () => {
-          const answer = await ask(
-            stage.service,
-            payer.inferenceKey,
-            { model: stage.world.model('trio'), stream },
-            { flow },
-          );
+          const answer = await ask(stage.service, payer.inferenceKey, { model: stage.model('trio'), stream }, { flow });
           expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
         });
         expect(charge).toBe(0n);
       });
 
       it('keeps to an exact pin: no other provider is tried', async () => {
-        stage.world.on('gamma', answerError(500));
-        const answer = await asks({ model: stage.world.model('trio'), stream, provider: 'gamma' }, { flow });
+        stage.on('gamma', answerError(500));
+        const answer = await asks({ model: stage.model('trio'), stream, provider: 'gamma' }, { flow });
         expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
-        expect(stage.world.called).toEqual(['gamma']);
+        expect(stage.called).toEqual(['gamma']);
       });
 
       it('reports unlisted providers as `other`', async () => {
-        const model = stage.world.model('partners');
+        const model = stage.model('partners');
         const answer = await asks({ model, stream, provider: 'other' }, { flow });
         expect(answer.content).toBe(textOf('shade'));
         expect(answer.headers.get('x-router-provider')).toBe('other');
@@ -146,15 +139,15 @@ export const policySuite: Suite = {
 
       it('never sends plaintext to an end-to-end-encrypted provider, pinned or alone or cheapest', async () => {
         for (const body of [
-          { model: stage.world.model('sealed') },
-          { model: stage.world.model('sealed'), provider: { only: ['seal'], minimum_privacy: 'e2ee' } },
-          { model: stage.world.model('tiers'), provider: 'seal' },
+          { model: stage.model('sealed') },
+          { model: stage.model('sealed'), provider: { only: ['seal'], minimum_privacy: 'e2ee' } },
+          { model: stage.model('tiers'), provider: 'seal' },
         ]) {
           const answer = await asks({ ...body, stream }, { flow });
           expect(answer).toMatchObject({ status: 403, error: { type: 'no_provider_route_meets_privacy' } });
         }
-        await asks({ model: stage.world.model('tiers'), stream, provider: { sort: 'price' } }, { flow });
-        expect(stage.world.called).toEqual(['beta']);
+        await asks({ model: stage.model('tiers'), stream, provider: { sort: 'price' } }, { flow });
+        expect(stage.called).toEqual(['beta']);
       });
     });
 
@@ -184,7 +177,7 @@ export const policySuite: Suite = {
     });
 
     it('answers with the canonical id if the request had a suffix', async () => {
-      const model = stage.world.model('tiers');
+      const model = stage.model('tiers');
       const answer = await asks({ model: `${model}:floor` });
       expect(answer.body.model).toBe(model);
       expect(answer.headers.get('x-router-selected-model')).toBe(`beta/${model}`);
@@ -192,23 +185,23 @@ export const policySuite: Suite = {
     });
 
     it('sort: latency and throughput use measurements, and a failed route still goes behind', async () => {
-      const model = stage.world.model('measured');
+      const model = stage.model('measured');
       // Answers that take less than 10 ms have no measured speed.
       for (const [id, ms] of [
         ['alpha', 800],
         ['beta', 30],
       ] as const) {
-        stage.world.on(id, (request, response) => {
+        stage.on(id, (request, response) => {
           setTimeout(() => answerChat()(request, response), ms);
         });
       }
       const pins = ['alpha', 'beta'].flatMap((id) => Array<string>(25).fill(id));
       await Promise.all(pins.map((provider) => asks({ model, provider })));
-      stage.world.onAll(catalogOrder, answerError(403));
+      stage.onAll(catalogOrder, answerError(403));
       const order = async (more: object): Promise<string> => {
-        stage.world.called.length = 0;
+        stage.called.length = 0;
         await asks({ model, ...more });
-        return stage.world.called.join();
+        return stage.called.join();
       };
       // Measured providers come before unmeasured ones, and fast ones before slow ones.
       const byLatency = { provider: { sort: 'latency' } };
@@ -216,15 +209,15 @@ export const policySuite: Suite = {
       expect(await order({ provider: { sort: 'throughput' } })).toBe('beta,alpha,gamma');
       expect(await order({ model: `${model}:nitro` })).toBe('beta,alpha,gamma');
       expect(await order({ provider: { sort: 'price' } })).toBe('alpha,gamma,beta');
-      stage.world.on('beta', answerError(500));
+      stage.on('beta', answerError(500));
       await order({ provider: 'beta' });
-      stage.world.on('beta', answerError(403));
+      stage.on('beta', answerError(403));
       expect(await order(byLatency)).toBe('alpha,gamma,beta');
     });
 
     it.each(flows)('bills a fallback under the serving provider, with its attempts (%s)', async (flow) => {
-      stage.world.on('beta', answerError(500));
-      const model = stage.world.model('trio');
+      stage.on('beta', answerError(500));
+      const model = stage.model('trio');
       await ask(stage.service, payer.inferenceKey, { model }, { flow });
       await stage.service.settled(payer);
       const usage = await fetch(`${stage.service.controlUrl}/usage`, {

@@ -7,10 +7,10 @@ import { answerError, type ProviderHandler } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
-import { textOf } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf } from '../../kit/stage/usual-answer.ts';
 
 const price = [1, 2] as const;
 const megabyte = 1024 * 1024;
@@ -19,11 +19,11 @@ export const pressureSuite: Suite = {
   name: 'pressure',
   spec: {
     copies: 30,
-    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'leaky' }],
-    shapes: {
-      single: { alpha: price },
-      pair: { alpha: price, beta: [3, 6] },
-      leaky: { leaky: price, beta: [3, 6] },
+    providers: { alpha: {}, beta: {}, leaky: {} },
+    models: {
+      single: { routes: { alpha: price } },
+      pair: { routes: { alpha: price, beta: [3, 6] } },
+      leaky: { routes: { leaky: price, beta: [3, 6] } },
     },
   },
   tests(stage) {
@@ -68,8 +68,8 @@ export const pressureSuite: Suite = {
       beforeEach(async () => {
         before = residentBytes();
         progress = pours(count, sse.text(piece));
-        stage.world.on('alpha', progress.handler);
-        model = stage.world.model('single');
+        stage.on('alpha', progress.handler);
+        model = stage.model('single');
         client = await openRequest(stage.service, account, { model, stream: true }, { reading: false });
         await client.response;
         await until(() => isHeldBack(progress), 'the provider is held back');
@@ -93,11 +93,11 @@ export const pressureSuite: Suite = {
       });
 
       it('disturbs no other client', async () => {
-        stage.world.on('alpha', (_request, response) => {
+        stage.on('alpha', (_request, response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse.text('Quick.') + sse.ending);
         });
         const answer = await ask(stage.service, other.inferenceKey, {
-          model: stage.world.model('single'),
+          model: stage.model('single'),
           stream: true,
         });
         expect(answer).toMatchObject({ content: 'Quick.', done: true });
@@ -108,7 +108,7 @@ export const pressureSuite: Suite = {
       it('leaves: the provider is no longer held back, and the output so far is paid', async () => {
         expect(progress.sent).toBeLessThan(count);
         client.leave();
-        await stage.world.provider('alpha').seen[0]?.closed;
+        await stage.provider('alpha').seen[0]?.closed;
         await stage.service.settled(account);
         const rows = (await usageRows(stage.service, account)).filter((row) => row.model === model);
         expect(rows).toHaveLength(1);
@@ -127,26 +127,26 @@ export const pressureSuite: Suite = {
         ['of noise', ''],
       ])('%s, before output: is cut off, and the next serves', async (_, start) => {
         const progress = poursLine(start);
-        stage.world.on('alpha', progress.handler);
+        stage.on('alpha', progress.handler);
         const answer = await ask(stage.service, account.inferenceKey, {
-          model: stage.world.model('pair'),
+          model: stage.model('pair'),
           stream: true,
         });
         expect(answer.content).toBe(textOf('beta'));
-        await stage.world.provider('alpha').seen[0]?.closed;
+        await stage.provider('alpha').seen[0]?.closed;
         expect(progress.sent).toBeLessThan(count);
       });
 
       it('after output: is cut off, and the client is told', async () => {
         const start = `${sse.role}${sse.text('Listen: ')}${sse.text('So. ')}data: {"choices":[{"delta":{"content":"`;
-        stage.world.on('alpha', poursLine(start).handler);
+        stage.on('alpha', poursLine(start).handler);
         const answer = await ask(stage.service, account.inferenceKey, {
-          model: stage.world.model('pair'),
+          model: stage.model('pair'),
           stream: true,
         });
         expect(answer).toMatchObject({ content: 'Listen: So. ', done: false, error: { type: 'provider_error' } });
-        await stage.world.provider('alpha').seen[0]?.closed;
-        expect(stage.world.called).toEqual(['alpha']);
+        await stage.provider('alpha').seen[0]?.closed;
+        expect(stage.called).toEqual(['alpha']);
       });
     });
 
@@ -162,8 +162,8 @@ export const pressureSuite: Suite = {
         }
         response.end(sse.ending);
       };
-      stage.world.onAll(['alpha', 'beta'], echo);
-      const model = stage.world.model('pair');
+      stage.onAll(['alpha', 'beta'], echo);
+      const model = stage.model('pair');
       await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const who = index % 2 === 0 ? account : other;
@@ -180,11 +180,11 @@ export const pressureSuite: Suite = {
 
     it('a stream in one read is forwarded whole', async () => {
       const words = Array.from({ length: 5000 }, (_, index) => `word${index} `);
-      stage.world.on('alpha', (_request, response) => {
+      stage.on('alpha', (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.end(sse.role + words.map((word) => sse.text(word)).join('') + sse.ending);
       });
-      const body = { model: stage.world.model('single'), stream: true };
+      const body = { model: stage.model('single'), stream: true };
       const client = await openRequest(stage.service, account, body);
       await client.ended;
       expect(eventsIn(client.received)).toMatchObject({ content: words.join(''), done: true });
@@ -205,38 +205,35 @@ export const pressureSuite: Suite = {
       };
 
       it.each(Object.entries(bodies))('%s: 200 failovers', async (_, failing) => {
-        stage.world.on('leaky', failing);
-        const model = stage.world.model('leaky');
+        stage.on('leaky', failing);
+        const model = stage.model('leaky');
         const width = 10;
         let most = 0;
         const one = async (index: number): Promise<void> => {
           const body = { model, stream: index % 2 === 0, provider: { order: ['leaky'] } };
           const answer = await ask(stage.service, account.inferenceKey, body);
           expect(answer.content).toBe(textOf('beta'));
-          most = Math.max(most, stage.world.provider('leaky').openSockets);
+          most = Math.max(most, stage.provider('leaky').openSockets);
         };
         for (let round = 0; round < 20; round += 1) {
           await Promise.all(Array.from({ length: width }, (_each, index) => one(index)));
         }
-        expect(stage.world.called.filter((id) => id === 'leaky')).toHaveLength(200);
+        expect(stage.called.filter((id) => id === 'leaky')).toHaveLength(200);
         expect(most).toBeLessThanOrEqual(2 * width);
-        await until(
-          () => stage.world.provider('leaky').openSockets <= width,
-          'the connections are closed or kept for reuse',
-        );
+        await until(() => stage.provider('leaky').openSockets <= width, 'the connections are closed or kept for reuse');
       });
     });
 
     it.each(bothModes)('refused clients leave no connections either ($name)', async ({ stream }) => {
-      stage.world.onAll(['alpha', 'beta'], answerError(500, { message: rawText.repeat(10_000) }));
-      const model = stage.world.model('pair');
-      const before = stage.world.provider('beta').openSockets + 1;
+      stage.onAll(['alpha', 'beta'], answerError(500, { message: rawText.repeat(10_000) }));
+      const model = stage.model('pair');
+      const before = stage.provider('beta').openSockets + 1;
       for (let round = 0; round < 20; round += 1) {
         const answer = await ask(stage.service, account.inferenceKey, { model, stream });
         expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
         expect(answer.text).not.toContain(rawText);
       }
-      await until(() => stage.world.provider('beta').openSockets <= before, 'connections are closed or kept for reuse');
+      await until(() => stage.provider('beta').openSockets <= before, 'connections are closed or kept for reuse');
     });
   },
 };

@@ -4,8 +4,8 @@ import { ask } from '../../kit/client.ts';
 import { sendJson } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
 
 /** Text that must arrive unchanged, in pieces. It includes every special case of JSON, UTF-8 and event streams. */
 const awkward = [
@@ -47,8 +47,8 @@ export const streamDialectsSuite: Suite = {
   name: 'the dialects of streams',
   spec: {
     copies: 100,
-    providers: [{ id: 'alpha' }],
-    shapes: { talker: { alpha: { price: [1, 2], capabilities: { tools: true } } } },
+    providers: { alpha: {} },
+    models: { talker: { routes: { alpha: { pricing: [1, 2], capabilities: { tools: true } } } } },
   },
   tests(stage) {
     let account: TestAccount;
@@ -57,14 +57,14 @@ export const streamDialectsSuite: Suite = {
     });
 
     async function streams(...pieces: (string | Buffer)[]): Promise<Answer> {
-      stage.world.reset();
-      stage.world.on('alpha', sse.stream(...pieces));
+      stage.reset();
+      stage.on('alpha', sse.stream(...pieces));
       const answer = await ask(stage.service, account.inferenceKey, {
-        model: stage.world.model('talker'),
+        model: stage.model('talker'),
         stream: true,
       });
       expect(answer).toMatchObject({ status: 200, error: undefined, done: true });
-      expect(stage.world.called).toEqual(['alpha']);
+      expect(stage.called).toEqual(['alpha']);
       expect(answer.text).not.toMatch(/provider-own|fp_secret/);
       expect(new Set(answer.chunks.map(({ id, model }) => `${id} ${model}`)).size).toBe(1);
       return answer;
@@ -274,10 +274,10 @@ export const streamDialectsSuite: Suite = {
     it.each(awkward)('a whole answer arrives unchanged: %j', async (piece) => {
       const call = { id: 'call_0', type: 'function', function: { name: 'tool_0', arguments: piece } };
       const message = { role: 'assistant', content: piece, reasoning: piece, refusal: piece, tool_calls: [call] };
-      stage.world.on('alpha', (_request, response) => {
+      stage.on('alpha', (_request, response) => {
         sendJson(response, 200, { ...sse.envelope, choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
       });
-      const answer = await ask(stage.service, account.inferenceKey, { model: stage.world.model('talker') });
+      const answer = await ask(stage.service, account.inferenceKey, { model: stage.model('talker') });
       // Clients parse arguments as JSON, so a call without arguments gets those of an empty object.
       const parsable = { ...call, function: { ...call.function, arguments: piece || '{}' } };
       const shown = { ...message, tool_calls: [parsable] };

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { chargeOf } from '../../kit/books.ts';
-import { describeInBothPlanes } from '../../kit/both-planes.ts';
 import { ask } from '../../kit/client.ts';
 import { openRequest } from '../../kit/open-request.ts';
 import { answerChat, answerError, answerNothing, type ProviderHandler, sendJson } from '../../kit/provider.ts';
@@ -9,8 +8,10 @@ import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
 import { bothModes } from '../../kit/scenes/ways.ts';
-import { textOf, usualCost, World } from '../../kit/scenes/world.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
+import { describeStage } from '../../kit/stage/describe-stage.ts';
+import type { StageSpec } from '../../kit/stage/spec.ts';
+import { textOf, usualCost } from '../../kit/stage/usual-answer.ts';
 
 const timeouts = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 60_000 };
 const { connect_ms: connectMs, first_byte_ms: firstByteMs, idle_ms: idleMs } = timeouts;
@@ -33,59 +34,51 @@ const drips =
     response.once('close', () => clearInterval(timer));
   };
 
-let world: World;
+const spec: StageSpec = {
+  copies: 60,
+  limits: { context_length: 100_000, max_output_tokens: 4_000 },
+  providers: {
+    alpha: { timeouts },
+    hasty: { timeouts: { ...timeouts, idle_ms: 60_000, total_ms: totalMs } },
+    steady: { timeouts: { ...timeouts, ...steady } },
+    beta: { timeouts },
+    gamma: { timeouts },
+    deaf: { timeouts, server: 'deaf' },
+  },
+  models: {
+    single: { routes: { alpha: price } },
+    steady: { routes: { steady: price } },
+    'steady-pair': { routes: { steady: price, beta: [3, 6] } },
+    'hasty-single': { routes: { hasty: price } },
+    'hasty-pair': { routes: { hasty: price, beta: [3, 6] } },
+    pair: { routes: { alpha: price, beta: [3, 6] } },
+    trio: { routes: { alpha: price, beta: [3, 6], gamma: [4, 8] } },
+    deaf: { routes: { deaf: price, beta: [3, 6] } },
+  },
+};
 
 // The kind of planes does not matter here, because the timers are the broker's own.
-await describeInBothPlanes(
+await describeStage(
   'time limits',
-  async () => {
-    world = await World.start({
-      copies: 60,
-      providers: [
-        { id: 'alpha', timeouts },
-        { id: 'hasty', timeouts: { ...timeouts, idle_ms: 60_000, total_ms: totalMs } },
-        { id: 'steady', timeouts: { ...timeouts, ...steady } },
-        { id: 'beta', timeouts },
-        { id: 'gamma', timeouts },
-        { id: 'deaf', timeouts, kind: 'deaf' },
-      ],
-      shapes: {
-        single: { alpha: price },
-        steady: { steady: price },
-        'steady-pair': { steady: price, beta: [3, 6] },
-        'hasty-single': { hasty: price },
-        'hasty-pair': { hasty: price, beta: [3, 6] },
-        pair: { alpha: price, beta: [3, 6] },
-        trio: { alpha: price, beta: [3, 6], gamma: [4, 8] },
-        deaf: { deaf: price, beta: [3, 6] },
-      },
-    });
-    return {
-      registry: world.registry,
-      catalog: world.catalog,
-      stop: () => world.stop(),
-    };
-  },
-  (planes) => {
+  spec,
+  (stage) => {
     let account: TestAccount;
     let patient: TestAccount;
     let talkative: TestAccount;
     let thrifty: TestAccount;
     beforeAll(async () => {
       const accounts = { account: {}, patient: {}, talkative: {}, thrifty: {} };
-      ({ account, patient, talkative, thrifty } = await createAccounts(planes.service, accounts));
+      ({ account, patient, talkative, thrifty } = await createAccounts(stage.service, accounts));
       // Warm up: the first run of the code takes longer than these limits allow.
       await Promise.all(
-        bothModes.map(({ stream }) =>
-          ask(planes.service, account.inferenceKey, { model: world.model('pair'), stream }),
-        ),
+        bothModes.map(({ stream }) => ask(stage.service, account.inferenceKey, { model: stage.model('pair'), stream })),
       );
     });
 
     /** Sends a request, and measures how long the answer took. */
     async function timed(body: object, by = account): Promise<Answer & { readonly tookMs: number }> {
       const startedAt = performance.now();
-      const answer = await ask(planes.service, by.inferenceKey, body);
+      const answer = await ask(stage.service, by.inferenceKey, body);
       expect(answer.text).not.toContain(rawText);
       return Object.assign(answer, { tookMs: performance.now() - startedAt });
     }
@@ -94,7 +87,7 @@ await describeInBothPlanes(
       const asWanted = { 'content-type': stream ? 'text/event-stream' : 'application/json' };
 
       it('a provider that accepts and says nothing: the next serves after first_byte, and it goes behind', async () => {
-        const scene = world.scene('pair');
+        const scene = stage.scene('pair');
         scene.on('alpha', answerNothing);
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
@@ -107,7 +100,7 @@ await describeInBothPlanes(
       });
 
       it('headers without an answer: the next serves', async () => {
-        const scene = world.scene('pair');
+        const scene = stage.scene('pair');
         scene.on('alpha', (_request, response) => {
           response.writeHead(200, asWanted);
           response.flushHeaders();
@@ -119,7 +112,7 @@ await describeInBothPlanes(
       });
 
       it('the first byte is awaited again at each provider, and longer at the last', async () => {
-        const scene = world.scene('trio');
+        const scene = stage.scene('trio');
         scene.on('alpha', answerNothing);
         scene.on('beta', answerNothing);
         scene.on('gamma', (request, response) => {
@@ -132,7 +125,7 @@ await describeInBothPlanes(
       });
 
       it('the last candidate may be silent until total, before its headers', async () => {
-        const scene = world.scene('single');
+        const scene = stage.scene('single');
         scene.on('alpha', (request, response) => {
           after(idleMs + firstByteMs, () => void answerChat({ content: 'I had to think.' })(request, response));
         });
@@ -141,7 +134,7 @@ await describeInBothPlanes(
       });
 
       it('the last candidate may be silent until total, after its headers', async () => {
-        const scene = world.scene('single');
+        const scene = stage.scene('single');
         scene.on('alpha', (_request, response) => {
           response.writeHead(200, asWanted);
           response.flushHeaders();
@@ -154,7 +147,7 @@ await describeInBothPlanes(
       });
 
       it('total, at the only provider: 504, which a client should not retry blindly', async () => {
-        const scene = world.scene('hasty-single');
+        const scene = stage.scene('hasty-single');
         scene.on('hasty', answerNothing);
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
@@ -165,7 +158,7 @@ await describeInBothPlanes(
       });
 
       it('total bounds all attempts together, by the limit of the first', async () => {
-        const scene = world.scene('hasty-pair');
+        const scene = stage.scene('hasty-pair');
         scene.on('hasty', answerNothing);
         scene.on('beta', answerNothing);
         const answer = await timed({ model: scene.model, stream });
@@ -176,7 +169,7 @@ await describeInBothPlanes(
       });
 
       it('a failed answer whose body never ends: the next serves, and soon', async () => {
-        const scene = world.scene('pair');
+        const scene = stage.scene('pair');
         scene.on('alpha', (_request, response) => {
           response.writeHead(503, { 'content-type': 'application/json' });
           response.write(`{"error": {"message": "${rawText}`);
@@ -188,7 +181,7 @@ await describeInBothPlanes(
       });
 
       it('a failed answer whose body never ends, alone: keeps the meaning of its status, and is not a timeout', async () => {
-        const scene = world.scene('single');
+        const scene = stage.scene('single');
         scene.on('alpha', (_request, response) => {
           response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '9' });
           response.write(`{"error": {"message": "${rawText}`);
@@ -200,14 +193,14 @@ await describeInBothPlanes(
       });
 
       it('a failed answer that drips, alone: keeps the meaning of its status too', async () => {
-        const scene = world.scene('single');
+        const scene = stage.scene('single');
         scene.on('alpha', drips({ 'content-type': 'application/json' }, 429, ' '));
         const answer = await timed({ model: scene.model, stream });
         expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
       });
 
       it('a failed answer that breaks off: keeps the meaning of its status', async () => {
-        const scene = world.scene('steady-pair');
+        const scene = stage.scene('steady-pair');
         scene.on('steady', async (_request, response) => {
           response.writeHead(400, { 'content-type': 'application/json', 'content-length': '999' });
           await sse.send(response, `{"error": {"message": "${rawText}`);
@@ -219,13 +212,13 @@ await describeInBothPlanes(
       });
 
       it('an address that accepts no connection: the next serves', async () => {
-        const answer = await timed({ model: world.model('deaf'), stream });
+        const answer = await timed({ model: stage.model('deaf'), stream });
         expect(answer.content).toBe(textOf('beta'));
         expect(answer.tookMs).toBeLessThan(soonMs);
       });
 
       it('an address that accepts no connection, alone: 504 after connect, however long total is', async () => {
-        const answer = await timed({ model: world.model('deaf'), stream, provider: 'deaf' });
+        const answer = await timed({ model: stage.model('deaf'), stream, provider: 'deaf' });
         expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
         expect(answer.tookMs).toBeGreaterThan(connectMs - 50);
         expect(answer.tookMs).toBeLessThan(soonMs);
@@ -233,7 +226,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('keep-alive comments are not output: the next serves after first_byte', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       scene.on('alpha', drips({ 'content-type': 'text/event-stream' }, 200, ': alive\n\n'));
       const answer = await timed({ model: scene.model, stream: true });
       expect(answer.content).toBe(textOf('beta'));
@@ -243,11 +236,11 @@ await describeInBothPlanes(
     });
 
     it.concurrent('a provider that was too late is not paid: the client pays once, for the one that served', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       scene.on('alpha', (request, response) => {
         after(firstByteMs + 100, () => void answerChat()(request, response));
       });
-      const charge = await chargeOf(planes.service, thrifty, async () => {
+      const charge = await chargeOf(stage.service, thrifty, async () => {
         for (const stream of [false, true]) {
           const answer = await timed({ model: scene.model, stream, provider: { order: ['alpha'] } }, thrifty);
           expect(answer.content).toBe(textOf('beta'));
@@ -257,7 +250,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('keep-alive comments of the last candidate are waited through', async () => {
-      const scene = world.scene('single');
+      const scene = stage.scene('single');
       scene.on('alpha', (request, response) => {
         drips({ 'content-type': 'text/event-stream' }, 200, ': alive\n\n')(request, response);
         after(idleMs + firstByteMs, () => response.end(sse.text('Here.') + sse.ending));
@@ -267,13 +260,13 @@ await describeInBothPlanes(
     });
 
     it.concurrent('silence between chunks: an error frame after idle, no [DONE], no other provider, no charge', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       scene.on('alpha', async (_request, response) => {
         sse.openStream(response);
         await sse.send(response, sse.role + sse.text('Wait'));
       });
       let answer: (Answer & { tookMs: number }) | undefined;
-      const charge = await chargeOf(planes.service, patient, async () => {
+      const charge = await chargeOf(stage.service, patient, async () => {
         answer = await timed({ model: scene.model, stream: true }, patient);
       });
       expect(answer).toMatchObject({ status: 200, content: 'Wait', done: false });
@@ -287,7 +280,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('silence within a whole answer: the next serves', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       scene.on('alpha', (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         response.write('{"choices": [');
@@ -298,7 +291,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('a steady stream may be slower than every limit but total', async () => {
-      const scene = world.scene('steady');
+      const scene = stage.scene('steady');
       const pieces = Array.from({ length: 12 }, (_, index) => `p${index} `);
       scene.on('steady', answerChat({ pieces, pieceMs: 400 }));
       const answer = await timed({ model: scene.model, stream: true });
@@ -307,10 +300,10 @@ await describeInBothPlanes(
     });
 
     it.concurrent('a stream that outlasts total ends with an error frame, and the output so far is paid', async () => {
-      const scene = world.scene('hasty-pair');
+      const scene = stage.scene('hasty-pair');
       scene.on('hasty', drips({ 'content-type': 'text/event-stream' }, 200, sse.text('More. ')));
       let answer: (Answer & { tookMs: number }) | undefined;
-      const charge = await chargeOf(planes.service, talkative, async () => {
+      const charge = await chargeOf(stage.service, talkative, async () => {
         answer = await timed({ model: scene.model, stream: true }, talkative);
       });
       expect(answer).toMatchObject({ status: 200, done: false, error: { type: 'provider_timeout' } });
@@ -322,7 +315,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('a client that reads slowly does not make the provider late', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       const piece = 'x'.repeat(64 * 1024);
       const count = 400;
       scene.on('alpha', async (_request, response) => {
@@ -331,7 +324,7 @@ await describeInBothPlanes(
         response.end(sse.ending);
       });
       const body = { model: scene.model, stream: true };
-      const client = await openRequest(planes.service, account, body, { reading: false });
+      const client = await openRequest(stage.service, account, body, { reading: false });
       const response = await client.response;
       const heldAt = performance.now();
       await until(() => performance.now() - heldAt > idleMs + 200, 'it was held for longer than idle');
@@ -346,7 +339,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('a late JSON error from the last candidate keeps its own meaning', async () => {
-      const scene = world.scene('single');
+      const scene = stage.scene('single');
       scene.on('alpha', (request, response) => {
         after(firstByteMs + idleMs, () => void answerError(400)(request, response));
       });
@@ -355,7 +348,7 @@ await describeInBothPlanes(
     });
 
     it.concurrent('output of a provider that was too late is ignored', async () => {
-      const scene = world.scene('pair');
+      const scene = stage.scene('pair');
       let late = (): void => {};
       scene.on('alpha', (_request, response) => {
         late = () => sendJson(response, 200, { choices: [] });

@@ -6,13 +6,13 @@ import { answerError, type ProviderHandler } from '../../kit/provider.ts';
 import { createAccounts } from '../../kit/scenes/accounts.ts';
 import * as sse from '../../kit/scenes/events.ts';
 import { rawText } from '../../kit/scenes/misbehave.ts';
-import type { Suite } from '../../kit/scenes/suite.ts';
 import { bothModes, everyWay } from '../../kit/scenes/ways.ts';
-import { textOf } from '../../kit/scenes/world.ts';
 import type { TestAccount } from '../../kit/service.ts';
+import type { Suite } from '../../kit/stage/suites.ts';
+import { textOf } from '../../kit/stage/usual-answer.ts';
 
 const price = [1, 2] as const;
-export const providerKey = 'the-services-own-key-at-the-provider';
+const providerKey = 'the-services-own-key-at-the-provider';
 const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'A whole answer.' }, finish_reason: 'stop' }],
 });
@@ -21,19 +21,20 @@ export const transportSuite: Suite = {
   name: 'between the broker and its providers',
   spec: {
     copies: 80,
-    providers: [
-      { id: 'alpha' },
-      { id: 'beta' },
-      { id: 'keyed', apiKeyEnv: 'KEYED_API_KEY' },
-      { id: 'elsewhere' },
-      { id: 'raw', kind: 'raw' },
-    ],
-    shapes: {
-      single: { alpha: price },
-      keyed: { keyed: price },
-      pair: { alpha: price, beta: [3, 6] },
-      raw: { raw: price, beta: [3, 6] },
+    providers: {
+      alpha: {},
+      beta: {},
+      keyed: { api_key_env: 'KEYED_API_KEY' },
+      elsewhere: {},
+      raw: { server: 'raw' },
     },
+    models: {
+      single: { routes: { alpha: price } },
+      keyed: { routes: { keyed: price } },
+      pair: { routes: { alpha: price, beta: [3, 6] } },
+      raw: { routes: { raw: price, beta: [3, 6] } },
+    },
+    environment: { KEYED_API_KEY: providerKey },
   },
   tests(stage) {
     let account: TestAccount;
@@ -49,7 +50,7 @@ export const transportSuite: Suite = {
 
     describe.each(everyWay)('$name', ({ flow, stream }) => {
       it('the provider learns nothing about the client, and gets the key of the service', async () => {
-        const body = { model: stage.world.model('keyed'), stream, messages: [{ role: 'user', content: 'hi' }] };
+        const body = { model: stage.model('keyed'), stream, messages: [{ role: 'user', content: 'hi' }] };
         const credential = await credentialFor(stage.service, account.inferenceKey, body, flow);
         if (credential instanceof Answer) throw new Error('no ticket');
         const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
@@ -75,7 +76,7 @@ export const transportSuite: Suite = {
         });
         const requestId = answer.headers.get('x-request-id') ?? '';
         await answer.text();
-        const [seen] = stage.world.provider('keyed').seen;
+        const [seen] = stage.provider('keyed').seen;
         expect(seen?.headers.authorization).toBe(`Bearer ${providerKey}`);
         expect(seen?.headers['accept-encoding']).toBe('identity');
         const everything = JSON.stringify([seen?.path, seen?.headers, seen?.body]);
@@ -96,14 +97,12 @@ export const transportSuite: Suite = {
         };
 
       it.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed: the next serves', async (status) => {
-        stage.world.on('alpha', (_request, response) => {
-          response
-            .writeHead(status, { location: `${stage.world.provider('elsewhere').baseUrl}/chat/completions` })
-            .end();
+        stage.on('alpha', (_request, response) => {
+          response.writeHead(status, { location: `${stage.provider('elsewhere').baseUrl}/chat/completions` }).end();
         });
-        const answer = await asks({ model: stage.world.model('pair'), stream });
+        const answer = await asks({ model: stage.model('pair'), stream });
         expect(answer.content).toBe(textOf('beta'));
-        expect(stage.world.called).toEqual(['alpha', 'beta']);
+        expect(stage.called).toEqual(['alpha', 'beta']);
       });
 
       it.each([
@@ -114,42 +113,42 @@ export const transportSuite: Suite = {
         // The header alone decides: the broker never reads a body that claims to be compressed.
         ['gzip', Buffer.from(good)],
       ])('an answer compressed by %s is refused: the next serves', async (encoding, bytes) => {
-        stage.world.on('alpha', sends({ 'content-encoding': encoding }, bytes));
-        const answer = await asks({ model: stage.world.model('pair'), stream });
+        stage.on('alpha', sends({ 'content-encoding': encoding }, bytes));
+        const answer = await asks({ model: stage.model('pair'), stream });
         expect(answer.content).toBe(textOf('beta'));
-        expect(stage.world.called).toEqual(['alpha', 'beta']);
+        expect(stage.called).toEqual(['alpha', 'beta']);
       });
 
       it('an answer that says it is not compressed is accepted', async () => {
-        stage.world.on('alpha', sends({ 'content-encoding': 'identity' }, good));
-        expect((await asks({ model: stage.world.model('pair'), stream })).content).toBe('A whole answer.');
+        stage.on('alpha', sends({ 'content-encoding': 'identity' }, good));
+        expect((await asks({ model: stage.model('pair'), stream })).content).toBe('A whole answer.');
       });
 
       it('a failed answer that is compressed keeps the meaning of its status', async () => {
-        stage.world.on('alpha', (_request, response) => {
+        stage.on('alpha', (_request, response) => {
           response.writeHead(429, { 'content-encoding': 'gzip', 'retry-after': '4' }).end(gzipSync(rawText));
         });
-        const answer = await asks({ model: stage.world.model('single'), stream });
+        const answer = await asks({ model: stage.model('single'), stream });
         expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
         expect(answer.headers.get('retry-after')).toBe('4');
       });
 
       it('an answer whose content type is spelled differently is read by its meaning', async () => {
-        stage.world.on('alpha', sends({ 'content-type': `${type}; charset=utf-8` }, good));
-        expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
-        stage.world.on('alpha', (_request, response) => {
+        stage.on('alpha', sends({ 'content-type': `${type}; charset=utf-8` }, good));
+        expect((await asks({ model: stage.model('single'), stream })).content).toBe('A whole answer.');
+        stage.on('alpha', (_request, response) => {
           response.writeHead(200).end(good);
         });
-        expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
+        expect((await asks({ model: stage.model('single'), stream })).content).toBe('A whole answer.');
       });
 
       it('informational (1xx) answers are skipped', async () => {
-        stage.world.on('alpha', (_request, response) => {
+        stage.on('alpha', (_request, response) => {
           response.writeProcessing();
           response.writeEarlyHints({ link: '</x>; rel=preload' });
           response.writeHead(200, { 'content-type': type }).end(good);
         });
-        expect((await asks({ model: stage.world.model('pair'), stream })).content).toBe('A whole answer.');
+        expect((await asks({ model: stage.model('pair'), stream })).content).toBe('A whole answer.');
       });
 
       it.each<[string, string[], boolean]>([
@@ -175,8 +174,8 @@ export const transportSuite: Suite = {
         ],
         ['a smuggled header', ['HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}'], false],
       ])('%s: the next serves', async (_, says, end) => {
-        stage.world.raw.says(says, end);
-        const answer = await asks({ model: stage.world.model('raw'), stream });
+        stage.raw.says(says, end);
+        const answer = await asks({ model: stage.model('raw'), stream });
         expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
         expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
         expect(stage.service.logs()).not.toContain(rawText);
@@ -184,12 +183,12 @@ export const transportSuite: Suite = {
     });
 
     it.each(flows)('a provider without its key, or with a dead one, tells no client about it (%s)', async (flow) => {
-      stage.world.on('keyed', answerError(401, { message: `Incorrect API key provided: ${providerKey}. ${rawText}` }));
+      stage.on('keyed', answerError(401, { message: `Incorrect API key provided: ${providerKey}. ${rawText}` }));
       const provider = { order: ['keyed'], max_attempts: 1 };
       const answer = await ask(
         stage.service,
         account.inferenceKey,
-        { model: stage.world.model('keyed'), provider },
+        { model: stage.model('keyed'), provider },
         { flow },
       );
       expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });

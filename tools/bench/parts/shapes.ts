@@ -1,5 +1,6 @@
+import { StageProviders } from '../../../test/kit/stage/providers.ts';
 import { type Prepared, prepare } from '../../../test/privacy/sealed/ask.ts';
-import { startSealedWorld } from '../../../test/privacy/sealed/world.ts';
+import { startSealed } from '../../../test/privacy/sealed/world.ts';
 import { type Contender, end, startNode } from '../contender.ts';
 import { type Burst, type Cost, CostMeter } from '../cpu-cost.ts';
 import { startPassThrough } from '../others.ts';
@@ -134,18 +135,14 @@ async function measureSealed({
   readonly rounds: number;
   readonly count: number;
 }): Promise<readonly Cost[] | undefined> {
-  const world = await startSealedWorld();
-  const sotto = await startSotto({
-    registry: world.registry,
-    catalog: world.catalog,
-    environment: { ...world.environment, LOG_LEVEL: 'info' },
-    ...(world.enclaves === undefined ? {} : { enclaves: world.enclaves }),
-  });
+  const spec = await startSealed();
+  const providers = await StageProviders.start(spec);
+  const sotto = await startSotto({ ...providers.files, environment: { ...spec.environment, LOG_LEVEL: 'info' } });
   if (sotto === undefined) {
-    await world.stop();
+    await providers.stop();
     return undefined;
   }
-  const provider = world.provider('venice');
+  const provider = spec.standIns.provider('venice');
   const ready: Prepared[] = [];
   let current: Prepared | undefined;
   const contender: Contender = {
@@ -174,6 +171,6 @@ async function measureSealed({
   }
   await meter.close();
   await sotto.stop();
-  await world.stop();
+  await providers.stop();
   return costs;
 }

@@ -1,9 +1,9 @@
 import { type State, StateUnavailableError, shardOfWallet } from '@sotto/state';
 import { expect, it } from 'vitest';
 import { closeWallet, endReservations, type LotDependencies, withdrawLot } from './lots.ts';
-import { clock, describeWallets, died, lotOf, pool, refused, usd, world } from './wallet-world.integration.ts';
+import { clock, describeWallets, died, lotOf, pool, refused, usd } from './wallet-world.integration.ts';
 
-describeWallets('closing a wallet', () => {
+describeWallets('closing a wallet', (world) => {
   it('waits for requests, then turns the balance into credits with one draw, once', async () => {
     await world.fund();
     const wallet = await world.wallet();

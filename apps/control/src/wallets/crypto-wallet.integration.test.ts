@@ -3,9 +3,9 @@ import { hashSecret } from '@sotto/state';
 import { expect, it } from 'vitest';
 import { orderWallet } from '../billing/orders/order-wallet.ts';
 import { closeWallet, hasMore, type Lot } from './lots.ts';
-import { credits, describeWallets, lotOf, pool, refused, usd, world } from './wallet-world.integration.ts';
+import { credits, describeWallets, lotOf, pool, refused, usd } from './wallet-world.integration.ts';
 
-describeWallets('a wallet that crypto paid for', () => {
+describeWallets('a wallet that crypto paid for', (world) => {
   it('has its hashes alone: of an order and a deposit of them at once, one succeeds and the other changes nothing', async () => {
     const orders = await world.orders();
     for (let round = 0; round < 4; round += 1) {

@@ -12,10 +12,9 @@ import {
   refused,
   usd,
   withoutTransactions,
-  world,
 } from './wallet-world.integration.ts';
 
-describeWallets('a deposit', () => {
+describeWallets('a deposit', (world) => {
   it('makes a wallet with 5 USD, whose key opens no compatibility mode, and is accepted again', async () => {
     await world.fund();
     const tokens = credits(50);

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { ServiceError } from '@sotto/wire';
 import { expect, it } from 'vitest';
-import { describeWallets, usd, type World, world } from './wallet-world.integration.ts';
+import { describeWallets, usd, type World } from './wallet-world.integration.ts';
 
-describeWallets('anonymous wallets', () => {
+describeWallets('anonymous wallets', (world) => {
   it('gives wallets no waived charges, because making one costs nothing', async () => {
     await world.fund();
     const wallet = await world.wallet();

@@ -16,7 +16,7 @@ import {
 } from '@sotto/state';
 import { noteSkip, redisSkipReason, startTestRedis, until } from '@sotto/test-servers';
 import { creditChallenge, creditInput, creditSpki } from '@sotto/wire';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { parseBilling } from '../billing/billing-plan.ts';
@@ -39,8 +39,7 @@ const redis = await startTestRedis();
 if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
 
 export const { pool } = await openTestDatabase();
-export let issuer: Issuer;
-export let folder = '';
+export const folder = await mkdtemp(join(tmpdir(), 'sotto-wallets-'));
 export const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
 export const issuerKeys = [2026, 2027].map((year) => ({
   year,
@@ -51,14 +50,15 @@ export const pem = (key: KeyObject): string =>
 export const yamlOf = (keys: readonly { year: number; pem: string }[]): string =>
   `issuer: issuer.example\nkeys:\n${keys.map(({ year, pem: text }) => `  - year: ${year}\n    pem: |\n      ${text.trim().replaceAll('\n', '\n      ')}\n`).join('')}`;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sotto-wallets-'));
+async function writtenIssuer(): Promise<Issuer> {
   const file = join(folder, 'keys.yaml');
   await writeFile(file, yamlOf(issuerKeys.map(({ year, privateKey }) => ({ year, pem: pem(privateKey) }))));
   const read = await readIssuer(file);
   if (!read.ok) throw new Error(read.message);
-  issuer = read.settings;
-});
+  return read.settings;
+}
+export const issuer: Issuer = await writtenIssuer();
+
 afterAll(async () => {
   await redis?.stop();
   await rm(folder, { recursive: true, force: true });
@@ -102,26 +102,70 @@ const quiet = (): void => {};
 let orderedAt = clock.now;
 export const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e9));
 
-export class World {
+interface Planes {
   readonly state: State;
   readonly projector: Projector;
   readonly settler: Settler;
+}
+
+/** What happens to wallets on one driver of the state. Each test finds an empty state. Use it only within tests and hooks. */
+export class World {
   readonly shortfalls: bigint[] = [];
   readonly findings: string[] = [];
+  #planes: Planes | undefined;
 
-  constructor(state: State) {
-    this.state = state;
-    this.projector = new Projector({
+  get #begun(): Planes {
+    return this.#planes ?? expect.unreachable('a test begins a state first');
+  }
+
+  get state(): State {
+    return this.#begun.state;
+  }
+
+  get projector(): Projector {
+    return this.#begun.projector;
+  }
+
+  get settler(): Settler {
+    return this.#begun.settler;
+  }
+
+  /** Opens an epoch of every shard in a new state. */
+  async begin(state: State): Promise<void> {
+    this.shortfalls.length = 0;
+    this.findings.length = 0;
+    const projector = new Projector({
       ...{ pool, state, accountRefKey: keys.ref, limits: { requests: 1e6, tokens: 1e6 } },
       events: { projected: quiet, unreadablePreferences: quiet },
     });
-    this.settler = new Settler({
+    const settler = new Settler({
       ...{ ledger: postgresSettlementLedger(pool), state, settlementMacKey: [keys.mac], accountRefKey: [keys.ref] },
       events: {
         shortfall: ({ shortfallNusd }) => void this.shortfalls.push(shortfallNusd),
         ...{ waived: quiet, booked: quiet, settlementRejected: quiet },
       },
     });
+    this.#planes = { state, projector, settler };
+    await until(
+      () =>
+        state.readMembers(0).then(
+          () => true,
+          () => false,
+        ),
+      'the state is reachable',
+    );
+    const ledger = postgresEpochLedger({ pool, projector, settler, accountRefKey: [keys.ref] });
+    for (const shard of shards) {
+      const epoch = await ledger.epochOf(shard);
+      const { epoch: old } = await state.readMembers(shard);
+      if (old !== undefined) await state.discardEpoch(shard, old);
+      await state.beginEpoch(shard, epoch + 1);
+      await ledger.recordEpoch(shard, epoch + 1);
+      // The first attempt learns of the epoch.
+      const join = () => state.join(shard, { declaration: undefined, leaseMs: 1e9 });
+      await join().catch(join);
+      await state.openEpoch(shard);
+    }
   }
 
   deps(own: Partial<LotDependencies> = {}): LotDependencies {
@@ -291,49 +335,19 @@ export const died = new Error('control died');
 export const withoutTransactions = (): typeof pool =>
   ({ query: pool.query.bind(pool), connect: () => Promise.reject(new Error('a transaction')) }) as never;
 
-/** The world of the current test. */
-export let world: World;
-/** The epoch of the shards before the current one. */
-export let epoch = 0;
-
 /** Runs tests of anonymous wallets with the state in memory and in Redis. After each test the ledger must add up. */
-export function describeWallets(name: string, tests: () => void): void {
+export function describeWallets(name: string, tests: (world: World) => void): void {
   describe.each(drivers)(`${name}, with the state in $driver`, ({ start }) => {
+    const world = new World();
     beforeEach(async () => {
       clock.now = Date.parse('2026-11-15T12:00:00Z');
-      const state = await start();
-      world = new World(state);
-      await until(
-        () =>
-          state.readMembers(0).then(
-            () => true,
-            () => false,
-          ),
-        'the state is reachable',
-      );
-      const ledger = postgresEpochLedger({
-        pool,
-        projector: world.projector,
-        settler: world.settler,
-        accountRefKey: [keys.ref],
-      });
-      for (const shard of shards) {
-        epoch = await ledger.epochOf(shard);
-        const { epoch: old } = await state.readMembers(shard);
-        if (old !== undefined) await state.discardEpoch(shard, old);
-        await state.beginEpoch(shard, epoch + 1);
-        await ledger.recordEpoch(shard, epoch + 1);
-        // The first attempt learns of the epoch.
-        const join = () => state.join(shard, { declaration: undefined, leaseMs: 1e9 });
-        await join().catch(join);
-        await state.openEpoch(shard);
-      }
+      await world.begin(await start());
     });
     afterEach(async () => {
       expect(await auditLedger(pool)).toEqual([]);
       await world.state.close();
     });
 
-    tests();
+    tests(world);
   });
 }

@@ -18,10 +18,9 @@ import {
   pool,
   refused,
   usd,
-  world,
 } from './wallet-world.integration.ts';
 
-describeWallets('a withdrawal', () => {
+describeWallets('a withdrawal', (world) => {
   it('moves 5 USD to the credits of the key, and signs the same lot the same way again', async () => {
     const { accountId, walletId } = await world.account(12);
     const lot = lotOf('code', await world.code(accountId));

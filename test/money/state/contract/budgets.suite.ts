@@ -1,44 +1,27 @@
 import { shards } from '@sotto/state';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { keyProjection, leaseMs, putKeyIn, redeemOf } from '../fixtures.ts';
-import {
-  amounts,
-  byKey,
-  byTicket,
-  driver,
-  fund,
-  joinOther,
-  mint,
-  putKey,
-  reapOther,
-  redeem,
-  redeemAs,
-  result,
-  settle,
-  shard,
-  state,
-  wallet,
-  walletId,
-} from './world.ts';
+import { amounts, byKey, byTicket, type DrivenState, result, shard, walletId } from './world.ts';
 
 const [team, alice, script] = ['workspace:team', 'member:alice', 'key:script'];
 const budgetIds = [team, alice, script];
 const january = '2026-01';
 
-export function budgetSuite(): void {
+export function budgetSuite(driven: DrivenState): void {
+  const { fund, joinOther, mint, putKey, reapOther, redeem, redeemAs, settle, wallet } = driven;
   describe('a monthly budget', () => {
     let version = 0;
     const put = (budgetId: string, limitNusd: bigint, spentNusd = 0n, month = january) => {
       version += 1;
       const spent = [{ month, spentNusd }];
-      return state.putBudget({ shard, budgetId, limitNusd, version, keptSince: '2025-12', spent });
+      return driven.state.putBudget({ shard, budgetId, limitNusd, version, keptSince: '2025-12', spent });
     };
     const remove = (budgetId: string) => {
       version += 1;
-      return state.removeBudget({ shard, budgetId, version, isNews: true });
+      return driven.state.removeBudget({ shard, budgetId, version, isNews: true });
     };
     const sumsOf = async (budgetId: string, month = january) => {
-      const books = await state.readBooks(shard, { walletIds: [], keyHashes: [], budgetIds: [budgetId] });
+      const books = await driven.state.readBooks(shard, { walletIds: [], keyHashes: [], budgetIds: [budgetId] });
       return books.budgets.get(budgetId)?.months.get(month) ?? { spentNusd: 0n, openNusd: 0n, countedNusd: 0n };
     };
     const open = (nusd: bigint) => expect.objectContaining({ openNusd: nusd, countedNusd: nusd });
@@ -48,16 +31,21 @@ export function budgetSuite(): void {
     const book = (holdIds: string[], budgetId: string, spentNusd: bigint, month = january) => {
       version += 1;
       const budgets = [{ budgetId, month, spentNusd }];
-      return state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version }, keys: [], budgets, holdIds });
+      return driven.state.book({
+        wallet: { shard, walletId, balanceNusd: 1000n, version },
+        keys: [],
+        budgets,
+        holdIds,
+      });
     };
 
     beforeEach(async () => {
       version = 1;
-      driver?.moveTo(Date.parse('2026-01-31T23:58:00Z'));
+      driven.driver?.moveTo(Date.parse('2026-01-31T23:58:00Z'));
       await fund(1000n);
       await putKey({ budgetIds });
       // The leases of the fixtures end an hour after they began, by the clock of then.
-      for (const each of shards) await state.join(each, { declaration: 'renewal', leaseMs });
+      for (const each of shards) await driven.state.join(each, { declaration: 'renewal', leaseMs });
     });
 
     test.each([
@@ -74,7 +62,7 @@ export function budgetSuite(): void {
     });
 
     test('that nobody knew keeps nothing out after a removal that is no news', async () => {
-      await state.removeBudget({ shard, budgetId: team, version: 9, isNews: false });
+      await driven.state.removeBudget({ shard, budgetId: team, version: 9, isNews: false });
       await put(team, 5n);
       await putKey({ budgetIds: [team], generation: 2 });
       expect(await redeem({ generation: 2, amountNusd: 6n })).toEqual(refusedBy('workspace', 5n));
@@ -91,7 +79,7 @@ export function budgetSuite(): void {
       expect(await sumsOf(team)).toEqual({ spentNusd: 30n, openNusd: 0n, countedNusd: 0n });
       expect(await redeem({ holdId: 'another', amountNusd: 71n })).toEqual(refusedBy('workspace', 100n));
       expect(await redeem({ holdId: 'another', amountNusd: 70n })).toEqual(result('admitted'));
-      await state.cancel(shard, 'another');
+      await driven.state.cancel(shard, 'another');
       expect(await sumsOf(team)).toEqual(open(0n));
     });
 
@@ -107,7 +95,7 @@ export function budgetSuite(): void {
     test('begins anew with the month of Redis’ clock, and a late charge counts in the month of its hold', async () => {
       await put(team, 100n);
       expect(await redeem({ amountNusd: 100n })).toEqual(result('admitted', { month: january }));
-      driver?.advance(180_000);
+      driven.driver?.advance(180_000);
       expect(await redeem({ holdId: 'next', amountNusd: 100n })).toEqual(result('admitted', { month: '2026-02' }));
       // Sent again, because the answer was lost: the month is that of the hold.
       expect(await redeem({ amountNusd: 100n })).toEqual(result('admitted', { month: january }));
@@ -127,8 +115,8 @@ export function budgetSuite(): void {
       ['2100-02-28T23:58:00Z', '2100-02'],
       ['2100-03-01T00:00:00Z', '2100-03'],
     ])('at %s is the budget of %s', async (at, month) => {
-      driver?.moveTo(Date.parse(at));
-      for (const each of shards) await state.join(each, { declaration: 'renewal', leaseMs });
+      driven.driver?.moveTo(Date.parse(at));
+      for (const each of shards) await driven.state.join(each, { declaration: 'renewal', leaseMs });
       expect(await redeem()).toEqual(result('admitted', { month }));
     });
 
@@ -177,7 +165,7 @@ export function budgetSuite(): void {
       await redeemAs(await joinOther(), { amountNusd: 90n });
       expect(await reapOther()).toBe(1);
       expect(await sumsOf(team)).toEqual(open(0n));
-      driver?.advance(180_000);
+      driven.driver?.advance(180_000);
       await settle(90n);
       expect(await sumsOf(team)).toEqual(open(90n));
     });
@@ -185,13 +173,13 @@ export function budgetSuite(): void {
     test('counts what a rebuild restores, in the months that the holds had, and nothing of a version without months', async () => {
       await put(team, 100n);
       await redeem({ amountNusd: 10n });
-      await state.discardEpoch(shard, 1);
-      await state.beginEpoch(shard, 2);
+      await driven.state.discardEpoch(shard, 1);
+      await driven.state.beginEpoch(shard, 2);
       expect(await sumsOf(team)).toEqual(open(0n));
-      await state.join(shard, { declaration: undefined, leaseMs }).catch(() => {});
-      await state.join(shard, { declaration: undefined, leaseMs });
+      await driven.state.join(shard, { declaration: undefined, leaseMs }).catch(() => {});
+      await driven.state.join(shard, { declaration: undefined, leaseMs });
       const restored = { walletId, keyHash: 'key', amountNusd: 40n, budgetIds };
-      await state.admitDeclared(shard, 'broker', {
+      await driven.state.admitDeclared(shard, 'broker', {
         leaseMs,
         holds: [
           { ...restored, holdId: 'declared', month: '2025-12' },
@@ -199,7 +187,7 @@ export function budgetSuite(): void {
         ],
         charges: [{ ...restored, holdId: 'charged', month: january, entry: { payload: 'charge', mac: 'mac' } }],
       });
-      await state.openEpoch(shard);
+      await driven.state.openEpoch(shard);
       expect([await sumsOf(team), await sumsOf(team, '2025-12')]).toEqual([open(40n), open(40n)]);
       await book(['charged'], team, 40n);
       expect(await sumsOf(team)).toEqual({ spentNusd: 40n, openNusd: 0n, countedNusd: 0n });
@@ -219,17 +207,17 @@ export function budgetSuite(): void {
 
     test('200 at once by several keys of a member against a budget for 20: exactly 20 are admitted', async () => {
       await joinOther();
-      for (const each of shards) await driver?.other.join(each, { declaration: 'renewal', leaseMs });
+      for (const each of shards) await driven.driver?.other.join(each, { declaration: 'renewal', leaseMs });
       const keys = ['key', 'second', 'third'];
       for (const keyHash of keys.slice(1)) {
         const of = { shard, keyHash, walletId, budgetIds: [team, alice, `key:${keyHash}`] };
-        await putKeyIn(state, keyProjection(of));
+        await putKeyIn(driven.state, keyProjection(of));
       }
       await put(alice, 205n);
       await fund(1_000_000n, 99);
       const replies = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
-          const from = index % 2 === 0 ? state : driver?.other;
+          const from = index % 2 === 0 ? driven.state : driven.driver?.other;
           const right = { ...byKey, keyHash: keys[index % keys.length] ?? '' };
           return from?.redeem(redeemOf({ shard, right, holdId: `hold-${index}`, walletId }));
         }),

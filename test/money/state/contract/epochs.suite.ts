@@ -14,30 +14,19 @@ import {
 } from '../fixtures.ts';
 import {
   amounts,
-  beginAnew,
   byTicket,
-  driver,
-  fund,
-  fundKey,
+  type DrivenState,
   graceMs,
-  joinOther,
-  mint,
   place,
-  putKey,
-  reapOther,
-  redeem,
-  redeemAs,
   result,
-  settle,
   shard,
-  state,
   ticketAt,
   unavailable,
-  wallet,
   walletId,
 } from './world.ts';
 
-export function epochSuite(): void {
+export function epochSuite(driven: DrivenState): void {
+  const { fund, fundKey, joinOther, mint, putKey, reapOther, redeem, redeemAs, settle, wallet } = driven;
   describe('an epoch', () => {
     const declaration = { payload: '{"holds": []}', mac: 'mac' };
     const restored = (holdId: string, amountNusd: bigint) => ({
@@ -46,8 +35,8 @@ export function epochSuite(): void {
     const entry = (name: string) => ({ payload: `charge of ${name}`, mac: `mac of ${name}` });
     beforeEach(() => fundKey(100n));
     const end = async (epoch: number) => {
-      await state.discardEpoch(shard, epoch);
-      await state.beginEpoch(shard, epoch + 1);
+      await driven.state.discardEpoch(shard, epoch);
+      await driven.state.beginEpoch(shard, epoch + 1);
     };
 
     test('that ended takes its holds and notes with it, and its tickets; wallets and keys stay', async () => {
@@ -58,20 +47,20 @@ export function epochSuite(): void {
       await end(1);
       expect(await wallet()).toEqual(amounts(0n, 0n));
       expect(await outcome(redeem({ holdId: 'late' }))).toEqual(unavailable);
-      await joinAll(state);
+      await joinAll(driven.state);
       expect(await outcome(redeem({ holdId: 'early' }))).toEqual(unavailable);
-      expect(await outcome(state.peek(ticketAt(shard)))).toEqual(unavailable);
-      expect(await state.isOpen()).toBe(false);
-      await state.openEpoch(shard);
-      expect(await state.isOpen()).toBe(true);
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await outcome(driven.state.peek(ticketAt(shard)))).toEqual(unavailable);
+      expect(await driven.state.isOpen()).toBe(false);
+      await driven.state.openEpoch(shard);
+      expect(await driven.state.isOpen()).toBe(true);
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await redeem({ holdId: 'by ticket', right: byTicket })).toEqual({ result: 'invalid_ticket' });
       expect(await redeem({ holdId: 'all', amountNusd: 100n })).toEqual(result('admitted'));
     });
 
     test('begins only where there is none, and is opened, ended and restored by its own number', async () => {
-      expect(await state.beginEpoch(shard, 9)).toBe(false);
-      expect(await state.discardEpoch(shard, 9)).toBe(false);
+      expect(await driven.state.beginEpoch(shard, 9)).toBe(false);
+      expect(await driven.state.discardEpoch(shard, 9)).toBe(false);
       expect(await redeem()).toEqual(result('admitted'));
     });
 
@@ -81,11 +70,11 @@ export function epochSuite(): void {
       await settle(3n, 'charged');
       await end(1);
       const control = await joinOther();
-      const join = () => state.join(shard, { declaration, leaseMs });
+      const join = () => driven.state.join(shard, { declaration, leaseMs });
       expect(await outcome(join())).toEqual(unavailable);
       expect(await join()).toEqual({ result: 'declared', isOpen: false });
-      const { client } = state.membership.caller(shard);
-      expect((await state.readMembers(shard)).declared).toEqual([{ client, ...declaration }]);
+      const { client } = driven.state.membership.caller(shard);
+      expect((await driven.state.readMembers(shard)).declared).toEqual([{ client, ...declaration }]);
       expect(await outcome(settle(1n))).toEqual(unavailable);
       const holds = [restored('hold', 10n)];
       const charges = [{ ...restored('charged', 3n), entry: entry('charged') }];
@@ -94,8 +83,8 @@ export function epochSuite(): void {
       await control.openEpoch(shard);
       expect(await wallet()).toEqual(amounts(10n, 3n));
       expect(await join()).toMatchObject({ result: 'joined', isOpen: true });
-      expect((await state.readMembers(shard)).declared).toEqual([]);
-      const streamed = await state.readSettlements(shard, '0-0', 9);
+      expect((await driven.state.readMembers(shard)).declared).toEqual([]);
+      const streamed = await driven.state.readSettlements(shard, '0-0', 9);
       expect(streamed.map(({ payload }) => payload)).toEqual(['charge of charged', 'charge of charged']);
       await settle(4n);
       expect(await wallet()).toEqual(amounts(0n, 7n));
@@ -104,23 +93,23 @@ export function epochSuite(): void {
     test('reaps nobody before it is open, so that what was declared is there when it opens', async () => {
       const other = await joinOther();
       await end(1);
-      await joinAll(state);
+      await joinAll(driven.state);
       await outcome(other.join(shard, { declaration, leaseMs: 1000 }));
       expect(await other.join(shard, { declaration, leaseMs: 1000 })).toMatchObject({ result: 'declared' });
       const { client } = other.membership.caller(shard);
-      await state.admitDeclared(shard, client, { leaseMs: 1000, holds: [restored('early', 10n)], charges: [] });
+      await driven.state.admitDeclared(shard, client, { leaseMs: 1000, holds: [restored('early', 10n)], charges: [] });
       expect(await reapOther()).toBe(0);
-      await state.openEpoch(shard);
+      await driven.state.openEpoch(shard);
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
 
     test('does not admit a process that renews a lease that it does not have', async () => {
       await end(1);
-      const renew = () => state.join(shard, { declaration: 'renewal', leaseMs });
+      const renew = () => driven.state.join(shard, { declaration: 'renewal', leaseMs });
       expect(await outcome(renew())).toEqual(unavailable);
       expect(await outcome(renew())).toEqual(unavailable);
-      expect((await state.readMembers(shard)).clients).toEqual([]);
-      await joinAll(state);
+      expect((await driven.state.readMembers(shard)).clients).toEqual([]);
+      await joinAll(driven.state);
       expect(await renew()).toMatchObject({ result: 'joined' });
     });
 
@@ -128,14 +117,14 @@ export function epochSuite(): void {
       const other = await joinOther();
       await redeemAs(other, { holdId: 'of the other' });
       await end(1);
-      await joinAll(state);
-      await state.openEpoch(shard);
+      await joinAll(driven.state);
+      await driven.state.openEpoch(shard);
       expect(await redeem({ amountNusd: 95n })).toEqual(result('admitted'));
       await outcome(other.join(shard, { declaration, leaseMs }));
       expect(await other.join(shard, { declaration, leaseMs })).toEqual({ result: 'declared', isOpen: true });
       const { client } = other.membership.caller(shard);
       const holds = [restored('of the other', 10n)];
-      await state.admitDeclared(shard, client, { leaseMs, holds, charges: [] });
+      await driven.state.admitDeclared(shard, client, { leaseMs, holds, charges: [] });
       expect(await wallet()).toEqual(amounts(105n, 0n));
       expect(await redeem({ holdId: 'one more', amountNusd: 0n })).toEqual(result('insufficient', { scope: 'wallet' }));
     });
@@ -144,9 +133,9 @@ export function epochSuite(): void {
       await redeem();
       await end(1);
       expect(await outcome(settle(4n))).toEqual(unavailable);
-      await joinAll(state);
+      await joinAll(driven.state);
       expect(await outcome(settle(4n))).toEqual(unavailable);
-      await state.openEpoch(shard);
+      await driven.state.openEpoch(shard);
       expect(await settle(4n)).toMatchObject({ epoch: 2 });
     });
   });
@@ -155,49 +144,49 @@ export function epochSuite(): void {
     await Promise.all(
       shards.map(async (each) => {
         const ids = { walletId: `wallet-${each}`, keyHash: `key-${each}`, holdId: `hold-${each}` };
-        await state.putWallet({ shard: each, walletId: ids.walletId, balanceNusd: 10n, version: 1 });
-        await putKeyIn(state, keyProjection({ shard: each, ...ids }));
-        expect(await state.lookupKey(ids.keyHash)).toEqual(knownKey({ shard: each, ...ids }));
+        await driven.state.putWallet({ shard: each, walletId: ids.walletId, balanceNusd: 10n, version: 1 });
+        await putKeyIn(driven.state, keyProjection({ shard: each, ...ids }));
+        expect(await driven.state.lookupKey(ids.keyHash)).toEqual(knownKey({ shard: each, ...ids }));
         expect(await mint({ shard: each, ...ids })).toEqual({ result: 'minted' });
-        expect(await state.peek(ticketAt(each))).toBeDefined();
+        expect(await driven.state.peek(ticketAt(each))).toBeDefined();
         const request = redeemOf({ shard: each, right: byTicket, holdId: ids.holdId });
-        expect(await state.redeem(request)).toEqual(result('admitted'));
-        const settled = await state.settle(settlementOf({ shard: each, holdId: ids.holdId, chargeNusd: 10n }));
+        expect(await driven.state.redeem(request)).toEqual(result('admitted'));
+        const settled = await driven.state.settle(settlementOf({ shard: each, holdId: ids.holdId, chargeNusd: 10n }));
         expect(settled).toEqual(place);
-        expect(await state.readSettlements(each, '0-0', 10)).toHaveLength(1);
+        expect(await driven.state.readSettlements(each, '0-0', 10)).toHaveLength(1);
         const booked = { shard: each, walletId: ids.walletId, balanceNusd: 0n, version: 2 };
-        await state.book({ wallet: booked, keys: [], budgets: [], holdIds: [ids.holdId] });
-        await state.acknowledge(each, settled?.streamId ?? '', state.membership.caller(each));
-        expect(await state.watermark(each)).toEqual(settled);
-        await state.cancel(each, 'another');
-        expect(await state.reap(each, graceMs)).toBe(0);
-        expect(await state.readWallet(each, ids.walletId)).toEqual(amounts(0n, 0n));
+        await driven.state.book({ wallet: booked, keys: [], budgets: [], holdIds: [ids.holdId] });
+        await driven.state.acknowledge(each, settled?.streamId ?? '', driven.state.membership.caller(each));
+        expect(await driven.state.watermark(each)).toEqual(settled);
+        await driven.state.cancel(each, 'another');
+        expect(await driven.state.reap(each, graceMs)).toBe(0);
+        expect(await driven.state.readWallet(each, ids.walletId)).toEqual(amounts(0n, 0n));
       }),
     );
   });
 
   describe('before control has projected', () => {
-    beforeEach(beginAnew);
+    beforeEach(() => driven.driver?.reset());
 
     test('nothing is admitted, and no caller is told that a key or a ticket is wrong', async () => {
       const refusals = async () => {
         expect(await outcome(redeem())).toEqual(unavailable);
         expect(await outcome(redeem({ right: byTicket }))).toEqual(unavailable);
-        expect(await outcome(state.peek(ticketAt(shard)))).toEqual(unavailable);
-        expect(await outcome(state.lookupKey('unknown'))).toEqual(unavailable);
+        expect(await outcome(driven.state.peek(ticketAt(shard)))).toEqual(unavailable);
+        expect(await outcome(driven.state.lookupKey('unknown'))).toEqual(unavailable);
         expect(await outcome(mint())).toEqual(unavailable);
       };
       await refusals();
       expect(await outcome(fund(100n))).toEqual(unavailable);
-      await beginEpoch(1, state);
+      await beginEpoch(1, driven.state);
       await fundKey(100n);
       await refusals();
-      await state.openEpoch(shard);
+      await driven.state.openEpoch(shard);
       expect(await redeem()).toEqual(result('admitted'));
     });
 
     test('a key whose wallet is not there yet is not called poor', async () => {
-      await openEpoch(state);
+      await openEpoch(driven.state);
       await putKey();
       expect(await mint()).toEqual({ result: 'not_projected' });
       expect(await wallet()).toBeUndefined();
@@ -205,23 +194,24 @@ export function epochSuite(): void {
     });
 
     test('no ticket is made for a key that is not there yet, or not in this form: it would be called invalid', async () => {
-      await openEpoch(state);
+      await openEpoch(driven.state);
       await fund(100n);
       expect(await mint()).toEqual({ result: 'not_projected' });
       await putKey({ generation: 2 });
       expect(await mint()).toEqual({ result: 'not_projected' });
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
     });
 
     test('it is not ready', async () => {
-      expect([await state.isOpen(), await state.isReady()]).toEqual([false, false]);
-      await openEpoch(state);
-      expect([await state.isOpen(), await state.isReady()]).toEqual([true, true]);
+      expect([await driven.state.isOpen(), await driven.state.isReady()]).toEqual([false, false]);
+      await openEpoch(driven.state);
+      expect([await driven.state.isOpen(), await driven.state.isReady()]).toEqual([true, true]);
     });
   });
 }
 
-export function leaseSuite(): void {
+export function leaseSuite(driven: DrivenState): void {
+  const { fundKey, joinOther, reapOther, redeem, redeemAs, wallet } = driven;
   describe('a lease', () => {
     beforeEach(() => fundKey(10_000n));
 
@@ -232,23 +222,23 @@ export function leaseSuite(): void {
       await redeem({ amountNusd: 7n });
       expect(await reapOther()).toBe(250);
       expect(await wallet()).toEqual(amounts(7n, 0n));
-      expect(await state.readOwnHolds(shard)).toEqual(['hold']);
+      expect(await driven.state.readOwnHolds(shard)).toEqual(['hold']);
     });
 
     test('that is renewed within the grace is kept, however late', async () => {
       const other = await joinOther();
       await redeemAs(other);
-      driver?.advance(100_000);
-      expect(await state.reap(shard, graceMs)).toBe(0);
+      driven.driver?.advance(100_000);
+      expect(await driven.state.reap(shard, graceMs)).toBe(0);
       await other.join(shard, { declaration: undefined, leaseMs: 1000 });
-      driver?.advance(graceMs + 1000);
-      expect(await state.reap(shard, graceMs)).toBe(0);
+      driven.driver?.advance(graceMs + 1000);
+      expect(await driven.state.reap(shard, graceMs)).toBe(0);
       expect(await wallet()).toEqual(amounts(10n, 0n));
     });
 
     test('that has run out admits nothing until it is renewed', async () => {
       const other = await joinOther();
-      driver?.advance(1000);
+      driven.driver?.advance(1000);
       expect(await outcome(redeemAs(other))).toEqual(unavailable);
       await other.join(shard, { declaration: undefined, leaseMs: 1000 });
       expect(await redeemAs(other)).toEqual(result('admitted'));
@@ -270,7 +260,7 @@ export function leaseSuite(): void {
       await redeemAs(other);
       await other.leave(shard);
       expect(await wallet()).toEqual(amounts(0n, 0n));
-      expect((await state.readMembers(shard)).clients).toEqual([state.membership.caller(shard).client]);
+      expect((await driven.state.readMembers(shard)).clients).toEqual([driven.state.membership.caller(shard).client]);
     });
   });
 }

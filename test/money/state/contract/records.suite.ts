@@ -1,34 +1,10 @@
 import { initialPreferences } from '@sotto/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { keyProjection, knownKey, leaseMs, outcome, putKeyIn } from '../fixtures.ts';
-import {
-  amounts,
-  byKey,
-  byTicket,
-  driver,
-  fund,
-  fundKey,
-  joinOther,
-  mint,
-  putKey,
-  reapOther,
-  redeem,
-  redeemAs,
-  removeKey,
-  result,
-  settle,
-  shard,
-  state,
-  ticketAt,
-  unavailable,
-  wallet,
-  walletId,
-} from './world.ts';
+import { amounts, byKey, byTicket, type DrivenState, result, shard, ticketAt, unavailable, walletId } from './world.ts';
 
 const workspaceId = 'workspace';
 const stricter = { ...initialPreferences, provider_minimum_privacy: 'tee' } as const;
-const putPreferences = (version: number) => state.putWorkspace({ shard, workspaceId, version, preferences: stricter });
-const putUnreadable = (version: number) => state.putWorkspace({ shard, workspaceId, version, preferences: undefined });
 const second = keyProjection({ shard, keyHash: 'second', walletId });
 const bySecond = { kind: 'key', keyHash: 'second' } as const;
 const knownAt = (version: number) => ({
@@ -36,11 +12,17 @@ const knownAt = (version: number) => ({
   record: { ...knownKey({ shard, keyHash: 'key', walletId }).record, preferences: stricter },
 });
 
-export function workspaceSuite(): void {
+export function workspaceSuite(driven: DrivenState): void {
+  const { fundKey, mint, redeem, removeKey, wallet } = driven;
+  const putPreferences = (version: number) =>
+    driven.state.putWorkspace({ shard, workspaceId, version, preferences: stricter });
+  const putUnreadable = (version: number) =>
+    driven.state.putWorkspace({ shard, workspaceId, version, preferences: undefined });
+
   describe('the preferences of a workspace', () => {
     beforeEach(async () => {
       await fundKey(100n);
-      await putKeyIn(state, second);
+      await putKeyIn(driven.state, second);
     });
 
     test('change for all of its keys and tickets by one write', async () => {
@@ -51,9 +33,9 @@ export function workspaceSuite(): void {
         expect(await redeem({ right })).toEqual(result('stale_key'));
         expect(await redeem({ right, version: 2, holdId: right.keyHash })).toEqual(result('admitted'));
       }
-      expect(await state.lookupKey('key')).toEqual(knownAt(2));
+      expect(await driven.state.lookupKey('key')).toEqual(knownAt(2));
       for (const ticketHash of ['ticket', 'of second']) {
-        expect(await state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash } })).toBeUndefined();
+        expect(await driven.state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash } })).toBeUndefined();
         for (const version of [1, 2]) {
           const asked = { right: { kind: 'ticket', ticketHash }, version } as const;
           expect(await redeem(asked)).toEqual({ result: 'invalid_ticket' });
@@ -64,7 +46,7 @@ export function workspaceSuite(): void {
     });
 
     test('have a version that does not tell a broker which keys share them', async () => {
-      const generations = async () => [await state.lookupKey('key'), await state.lookupKey('second')];
+      const generations = async () => [await driven.state.lookupKey('key'), await driven.state.lookupKey('second')];
       const shown = async () => (await generations()).map((key) => key?.generation);
       const before = await shown();
       await putPreferences(2);
@@ -77,7 +59,7 @@ export function workspaceSuite(): void {
       await mint();
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
       await putPreferences(2);
-      await state.cancel(shard, 'lost');
+      await driven.state.cancel(shard, 'lost');
       expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
       expect(await wallet()).toEqual(amounts(0n, 0n));
     });
@@ -85,21 +67,21 @@ export function workspaceSuite(): void {
     test('have the newest version, whatever version of its keys arrives, and in any order', async () => {
       await putPreferences(10);
       await putUnreadable(9);
-      expect(await state.lookupKey('key')).toEqual(knownAt(10));
-      expect(await state.putKey(keyProjection({ shard, keyHash: 'key', walletId, generation: 2 }))).toBe(false);
+      expect(await driven.state.lookupKey('key')).toEqual(knownAt(10));
+      expect(await driven.state.putKey(keyProjection({ shard, keyHash: 'key', walletId, generation: 2 }))).toBe(false);
       expect(await redeem({ generation: 2, version: 10 })).toEqual(result('admitted'));
       expect(await redeem({ generation: 1, version: 11, holdId: 'other' })).toEqual(result('stale_key'));
       // The key tells of preferences that the state does not have yet.
       const workspace = { workspaceId, version: 11 };
-      expect(await state.putKey({ ...second, workspace })).toBe(true);
+      expect(await driven.state.putKey({ ...second, workspace })).toBe(true);
       expect(await redeem({ right: bySecond, version: 10, holdId: 'second' })).toEqual(result('admitted'));
     });
 
     test('that are unreadable permit nothing', async () => {
       await mint();
       await putUnreadable(1);
-      expect(await outcome(state.lookupKey('key'))).toEqual({ answer: undefined });
-      expect(await outcome(state.peek({ shard, right: byKey }))).toEqual({ answer: undefined });
+      expect(await outcome(driven.state.lookupKey('key'))).toEqual({ answer: undefined });
+      expect(await outcome(driven.state.peek({ shard, right: byKey }))).toEqual({ answer: undefined });
       expect(await redeem()).toEqual({ result: 'unknown_key' });
       expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
       expect(await mint({ ticketHashes: ['new'] })).toEqual({ result: 'not_projected' });
@@ -109,12 +91,14 @@ export function workspaceSuite(): void {
 
     test('that only permit more than before leave earlier tickets valid, until a version that does not', async () => {
       const looser = (version: number) =>
-        state.putWorkspace({ shard, workspaceId, version, ticketsSince: 1, preferences: stricter });
+        driven.state.putWorkspace({ shard, workspaceId, version, ticketsSince: 1, preferences: stricter });
       await mint({ ticketHashes: ['first', 'second', 'third'] });
       const redeemTicket = (ticketHash: string, version: number) =>
         redeem({ right: { kind: 'ticket', ticketHash }, version, holdId: ticketHash });
       await looser(2);
-      expect(await state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash: 'first' } })).toBeDefined();
+      expect(
+        await driven.state.peek({ ...ticketAt(shard), right: { kind: 'ticket', ticketHash: 'first' } }),
+      ).toBeDefined();
       expect(await redeemTicket('first', 1)).toEqual(result('admitted'));
       // A key is planned with the newest preferences.
       expect(await redeem({ holdId: 'by key' })).toEqual(result('stale_key'));
@@ -128,13 +112,13 @@ export function workspaceSuite(): void {
 
     test('that the state lacks are not taken for others', async () => {
       const workspace = { workspaceId: 'another', version: 1 };
-      expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);
+      expect(await driven.state.putKey({ ...second, generation: 2, workspace })).toBe(true);
       const asked = { right: bySecond, generation: 2 };
-      await expect(state.lookupKey('second')).rejects.toThrow('not projected');
-      await expect(state.peek({ shard, right: bySecond })).rejects.toThrow('not projected');
+      await expect(driven.state.lookupKey('second')).rejects.toThrow('not projected');
+      await expect(driven.state.peek({ shard, right: bySecond })).rejects.toThrow('not projected');
       await expect(redeem(asked)).rejects.toThrow('not projected');
       expect(await mint({ keyHash: 'second', generation: 2 })).toEqual({ result: 'not_projected' });
-      await state.putWorkspace({ shard, ...workspace, preferences: stricter });
+      await driven.state.putWorkspace({ shard, ...workspace, preferences: stricter });
       expect(await redeem(asked)).toEqual(result('admitted'));
     });
 
@@ -142,33 +126,34 @@ export function workspaceSuite(): void {
       await putPreferences(3);
       await removeKey(2);
       expect(await redeem({ right: bySecond, version: 3, holdId: 'left' })).toEqual(result('admitted'));
-      await state.removeKey({ shard, keyHash: 'second', generation: 2, isNews: true });
+      await driven.state.removeKey({ shard, keyHash: 'second', generation: 2, isNews: true });
       // A key that was read before the change arrives, and then the preferences as they were read with it.
       const late = keyProjection({ shard, keyHash: 'late', walletId });
-      expect(await state.putKey(late)).toBe(true);
+      expect(await driven.state.putKey(late)).toBe(true);
       await putUnreadable(1);
-      expect(await outcome(state.lookupKey('late'))).toEqual(unavailable);
+      expect(await outcome(driven.state.lookupKey('late'))).toEqual(unavailable);
       await putPreferences(3);
       expect(await redeem({ right: { kind: 'key', keyHash: 'late' }, version: 3 })).toEqual(result('admitted'));
     });
 
     test('that changed while no key named them are not undone by an older version', async () => {
-      await state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
+      await driven.state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
       const workspace = { workspaceId: 'empty', version: 1 };
-      expect(await state.putKey({ ...second, generation: 2, workspace })).toBe(true);
-      await state.putWorkspace({ shard, ...workspace, preferences: initialPreferences });
-      expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
-      await state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
-      expect(await state.lookupKey('second')).toMatchObject({ record: { preferences: stricter } });
+      expect(await driven.state.putKey({ ...second, generation: 2, workspace })).toBe(true);
+      await driven.state.putWorkspace({ shard, ...workspace, preferences: initialPreferences });
+      expect(await outcome(driven.state.lookupKey('second'))).toEqual(unavailable);
+      await driven.state.putWorkspace({ shard, workspaceId: 'empty', version: 2, preferences: stricter });
+      expect(await driven.state.lookupKey('second')).toMatchObject({ record: { preferences: stricter } });
     });
   });
 }
 
-export function removalSuite(): void {
+export function removalSuite(driven: DrivenState): void {
+  const { fund, fundKey, joinOther, mint, putKey, reapOther, redeem, redeemAs, removeKey, settle, wallet } = driven;
   describe('a key that is removed', () => {
     beforeEach(() => fundKey(100n));
     const keyFunds = async () => {
-      const books = await state.readBooks(shard, { walletIds: [], keyHashes: ['key'], budgetIds: [] });
+      const books = await driven.state.readBooks(shard, { walletIds: [], keyHashes: ['key'], budgetIds: [] });
       return books.keys.get('key');
     };
 
@@ -176,9 +161,9 @@ export function removalSuite(): void {
       await mint();
       await redeem({ amountNusd: 60n });
       await removeKey(2);
-      expect(await state.lookupKey('key')).toBeUndefined();
-      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.lookupKey('key')).toBeUndefined();
+      expect(await driven.state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       for (const generation of [1, 2]) {
         expect(await redeem({ generation, holdId: 'next' })).toEqual({ result: 'unknown_key' });
         expect(await redeem({ right: byTicket, generation, holdId: 'next' })).toEqual({ result: 'invalid_ticket' });
@@ -196,8 +181,8 @@ export function removalSuite(): void {
       await redeem({ holdId: 'charged', amountNusd: 20n });
       await removeKey(2);
       await settle(15n, 'charged');
-      driver?.advance(3_600_000);
-      await state.join(shard, { declaration: 'renewal', leaseMs });
+      driven.driver?.advance(3_600_000);
+      await driven.state.join(shard, { declaration: 'renewal', leaseMs });
       await putKey({ generation: 3, limitFundsNusd: 50n, fundsVersion: 2 });
       expect(await keyFunds()).toMatchObject({ heldNusd: 20n, unbookedNusd: 15n, holdsNusd: 20n, notesNusd: 15n });
       expect(await redeem({ generation: 3, holdId: 'next', amountNusd: 16n })).toEqual(
@@ -214,19 +199,19 @@ export function removalSuite(): void {
       expect(await wallet()).toEqual(amounts(0n, 30n));
       const keys = [{ keyHash: 'key', limitFundsNusd: undefined, version: 9 }];
       const booked = { shard, walletId, balanceNusd: 70n, version: 2 };
-      await state.book({ wallet: booked, keys, budgets: [], holdIds: ['hold'] });
+      await driven.state.book({ wallet: booked, keys, budgets: [], holdIds: ['hold'] });
       expect(await wallet()).toEqual(amounts(0n, 0n));
       await putKey({ generation: 3, fundsVersion: 8, limitFundsNusd: 1n });
       expect(await redeem({ generation: 3, holdId: 'next', amountNusd: 70n })).toEqual(result('admitted'));
     });
 
     test('leaves nothing where there was nothing, unless the removal is news', async () => {
-      await state.removeKey({ shard, keyHash: 'unknown', generation: 2, isNews: false });
-      await putKeyIn(state, keyProjection({ shard, keyHash: 'unknown', walletId }));
-      expect(await state.lookupKey('unknown')).toBeDefined();
-      await state.removeKey({ shard, keyHash: 'other', generation: 2, isNews: true });
-      await putKeyIn(state, keyProjection({ shard, keyHash: 'other', walletId }));
-      expect(await state.lookupKey('other')).toBeUndefined();
+      await driven.state.removeKey({ shard, keyHash: 'unknown', generation: 2, isNews: false });
+      await putKeyIn(driven.state, keyProjection({ shard, keyHash: 'unknown', walletId }));
+      expect(await driven.state.lookupKey('unknown')).toBeDefined();
+      await driven.state.removeKey({ shard, keyHash: 'other', generation: 2, isNews: true });
+      await putKeyIn(driven.state, keyProjection({ shard, keyHash: 'other', walletId }));
+      expect(await driven.state.lookupKey('other')).toBeUndefined();
     });
 
     test('works again when it is enabled, and an older removal that arrives late does not end it', async () => {
@@ -234,7 +219,7 @@ export function removalSuite(): void {
       await putKey({ generation: 3 });
       await removeKey(2);
       expect(await redeem({ generation: 3 })).toEqual(result('admitted'));
-      expect(await state.lookupKey('key')).toBeDefined();
+      expect(await driven.state.lookupKey('key')).toBeDefined();
     });
 
     test('takes part in its rate limit again when it is enabled in the same minute', async () => {
@@ -251,13 +236,13 @@ export function removalSuite(): void {
     const limited = { ...budget, limitNusd: 5n, keptSince: '2020-01', spent: [] };
     await fund(100n);
     await putKey({ budgetIds: [budget.budgetId] });
-    await state.putBudget({ ...limited, version: 1 });
+    await driven.state.putBudget({ ...limited, version: 1 });
     expect(await redeem()).toEqual(result('insufficient', { scope: 'budget' }));
-    await state.removeBudget({ ...budget, version: 2, isNews: true });
-    await state.putBudget({ ...limited, version: 1 });
+    await driven.state.removeBudget({ ...budget, version: 2, isNews: true });
+    await driven.state.putBudget({ ...limited, version: 1 });
     expect(await redeem()).toEqual(result('admitted'));
-    await state.putBudget({ ...limited, version: 3 });
-    await state.removeBudget({ ...budget, version: 2, isNews: true });
+    await driven.state.putBudget({ ...limited, version: 3 });
+    await driven.state.removeBudget({ ...budget, version: 2, isNews: true });
     expect(await redeem({ holdId: 'next', amountNusd: 1n })).toEqual(result('insufficient', { scope: 'budget' }));
   });
 }

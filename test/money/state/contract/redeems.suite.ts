@@ -1,31 +1,10 @@
 import { maxNusd } from '@sotto/money';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { knownKey, redeemOf, settlementOf } from '../fixtures.ts';
-import {
-  amounts,
-  byKey,
-  byTicket,
-  driver,
-  fund,
-  fundKey,
-  graceMs,
-  joinOther,
-  mint,
-  place,
-  putKey,
-  reapOther,
-  redeem,
-  redeemAs,
-  removeKey,
-  result,
-  settle,
-  shard,
-  state,
-  wallet,
-  walletId,
-} from './world.ts';
+import { amounts, byKey, byTicket, type DrivenState, graceMs, place, result, shard, walletId } from './world.ts';
 
-export function redeemSuite(): void {
+export function redeemSuite(driven: DrivenState): void {
+  const { fund, fundKey, joinOther, mint, putKey, reapOther, redeem, redeemAs, removeKey, settle, wallet } = driven;
   describe('a redeem', () => {
     beforeEach(() => fundKey(100n));
 
@@ -59,7 +38,7 @@ export function redeemSuite(): void {
       await putKey({ limitFundsNusd: 100n, fundsVersion: 2 });
       await fund(1000n, 2);
       expect(await redeem({ holdId: 'more', amountNusd: 1n })).toEqual(result('insufficient', { scope: 'key' }));
-      await state.cancel(shard, 'another');
+      await driven.state.cancel(shard, 'another');
       expect(await redeem({ holdId: 'more', amountNusd: 41n })).toEqual(result('insufficient', { scope: 'key' }));
       expect(await redeem({ holdId: 'more', amountNusd: 40n })).toEqual(result('admitted'));
     });
@@ -71,9 +50,9 @@ export function redeemSuite(): void {
       }
       expect(await redeemAs(await joinOther(), { holdId: 'reaped', amountNusd: 0n })).toEqual(result('admitted'));
       expect(await settle(0n, 'settled')).toEqual(place);
-      await state.cancel(shard, 'cancelled');
+      await driven.state.cancel(shard, 'cancelled');
       expect(await reapOther()).toBe(1);
-      expect(await state.reap(shard, graceMs)).toBe(0);
+      expect(await driven.state.reap(shard, graceMs)).toBe(0);
       expect(await wallet()).toEqual(amounts(0n, 0n));
     });
 
@@ -95,7 +74,7 @@ export function redeemSuite(): void {
       expect(await redeem({ generation: 2, estimatedTokens: limitTokens - 3 })).toEqual(
         result('admitted', { rate: expect.objectContaining({ limitTokens, remainingTokens: 3 }) }),
       );
-      await state.settle(settlementOf({ shard, holdId: 'hold', chargeNusd: 0n, usedTokens: limitTokens - 5 }));
+      await driven.state.settle(settlementOf({ shard, holdId: 'hold', chargeNusd: 0n, usedTokens: limitTokens - 5 }));
       expect(await redeem({ generation: 2, holdId: 'next', estimatedTokens: 2 })).toEqual(
         result('admitted', { rate: expect.objectContaining({ limitTokens, remainingTokens: 3 }) }),
       );
@@ -104,11 +83,14 @@ export function redeemSuite(): void {
     test('is closed after a cancel, a settlement or a release, whether or not it had arrived', async () => {
       await redeem({ holdId: 'cancelled' });
       await redeem({ holdId: 'settled' });
-      await state.cancel(shard, 'cancelled');
+      await driven.state.cancel(shard, 'cancelled');
       await settle(3n, 'settled');
-      await state.cancel(shard, 'cancelled early');
+      await driven.state.cancel(shard, 'cancelled early');
       await settle(3n, 'settled early');
-      await state.settle({ ...settlementOf({ shard, holdId: 'released early', chargeNusd: 0n }), entry: undefined });
+      await driven.state.settle({
+        ...settlementOf({ shard, holdId: 'released early', chargeNusd: 0n }),
+        entry: undefined,
+      });
       for (const holdId of ['cancelled', 'settled', 'cancelled early', 'settled early', 'released early']) {
         expect(await redeem({ holdId }), holdId).toEqual({ result: 'closed' });
       }
@@ -132,7 +114,7 @@ export function redeemSuite(): void {
       await putKey({ generation: 2, limitRequests: 3, limitTokens: 50 });
       const next = (holdId: string, estimatedTokens: number) => redeem({ generation: 2, holdId, estimatedTokens });
       const end = (holdId: string, usedTokens: number) =>
-        state.settle(settlementOf({ shard, holdId, chargeNusd: 0n, usedTokens }));
+        driven.state.settle(settlementOf({ shard, holdId, chargeNusd: 0n, usedTokens }));
       const rate = { limitRequests: 3, limitTokens: 50, resetMs: expect.any(Number) };
       const first = await next('first', 60);
       expect(first).toEqual({
@@ -153,7 +135,7 @@ export function redeemSuite(): void {
       expect(await next('third', 30)).toEqual(result('admitted'));
       expect(await next('fourth', 0)).toEqual(result('rate_limited', { by: 'requests' }));
 
-      driver?.advance(60_000);
+      driven.driver?.advance(60_000);
       expect(await next('fourth', 40)).toEqual(
         result('admitted', { rate: { ...rate, remainingRequests: 2, remainingTokens: 10 } }),
       );
@@ -186,7 +168,7 @@ export function redeemSuite(): void {
         await redeem({ right: byTicket, holdId: '2' }),
         await redeem({ holdId: '3', generation: 9 }),
         await redeem({ holdId: '4', amountNusd: 91n }),
-        await state.lookupKey('key'),
+        await driven.state.lookupKey('key'),
         await settle(1n),
         await redeem(),
       ];
@@ -199,7 +181,7 @@ export function redeemSuite(): void {
       await mint();
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, index) => {
-          const from = index % 2 === 0 ? state : driver?.other;
+          const from = index % 2 === 0 ? driven.state : driven.driver?.other;
           return from?.redeem(redeemOf({ shard, right: byTicket, holdId: `hold-${index}`, walletId }));
         }),
       );
@@ -214,7 +196,7 @@ export function redeemSuite(): void {
       await fund(205n, 2);
       const replies = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
-          const from = index % 2 === 0 ? state : driver?.other;
+          const from = index % 2 === 0 ? driven.state : driven.driver?.other;
           return from?.redeem(redeemOf({ shard, right: byKey, holdId: `hold-${index}`, walletId }));
         }),
       );

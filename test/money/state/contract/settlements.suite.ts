@@ -2,27 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateUnavailableError } from '@sotto/state';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { settlementOf } from '../fixtures.ts';
-import {
-  amounts,
-  book,
-  driver,
-  fund,
-  fundKey,
-  joinOther,
-  place,
-  putKey,
-  reapOther,
-  redeem,
-  redeemAs,
-  result,
-  settle,
-  shard,
-  state,
-  wallet,
-  walletId,
-} from './world.ts';
+import { amounts, type DrivenState, place, result, shard, walletId } from './world.ts';
 
-export function settlementSuite(): void {
+export function settlementSuite(driven: DrivenState): void {
+  const { book, fund, fundKey, joinOther, putKey, reapOther, redeem, redeemAs, settle, wallet } = driven;
   describe('a reservation', () => {
     const asked = { shard, noteId: 'reservation:1', walletId, balanceNusd: 100n, alone: false };
     beforeEach(() => fundKey(100n));
@@ -31,8 +14,8 @@ export function settlementSuite(): void {
       await redeem({ holdId: 'held', amountNusd: 30n });
       await redeem({ holdId: 'charged', amountNusd: 30n });
       await settle(20n, 'charged');
-      expect(await state.reserve({ ...asked, amountNusd: 51n })).toEqual({ result: 'insufficient' });
-      expect(await state.reserve({ ...asked, amountNusd: 50n })).toEqual({ result: 'reserved', epoch: 1 });
+      expect(await driven.state.reserve({ ...asked, amountNusd: 51n })).toEqual({ result: 'insufficient' });
+      expect(await driven.state.reserve({ ...asked, amountNusd: 50n })).toEqual({ result: 'reserved', epoch: 1 });
       expect(await redeem({ amountNusd: 1n })).toEqual(result('insufficient'));
       expect(await wallet()).toEqual(amounts(30n, 70n));
       for (let times = 0; times < 2; times += 1) {
@@ -42,25 +25,29 @@ export function settlementSuite(): void {
     });
 
     test('cannot exceed a balance that the state does not have yet', async () => {
-      expect(await state.reserve({ ...asked, amountNusd: 60n, balanceNusd: 59n })).toEqual({ result: 'insufficient' });
-      expect(await state.reserve({ ...asked, amountNusd: 59n, balanceNusd: 59n })).toEqual(result('reserved'));
+      expect(await driven.state.reserve({ ...asked, amountNusd: 60n, balanceNusd: 59n })).toEqual({
+        result: 'insufficient',
+      });
+      expect(await driven.state.reserve({ ...asked, amountNusd: 59n, balanceNusd: 59n })).toEqual(result('reserved'));
     });
 
     test('that must be alone waits for holds and charges', async () => {
       const all = { ...asked, amountNusd: 0n, alone: true };
       await redeem();
-      expect(await state.reserve(all)).toEqual({ result: 'busy' });
+      expect(await driven.state.reserve(all)).toEqual({ result: 'busy' });
       await settle(1n);
-      expect(await state.reserve(all)).toEqual({ result: 'busy' });
+      expect(await driven.state.reserve(all)).toEqual({ result: 'busy' });
       await book(99n, 2, ['hold']);
-      expect(await state.reserve(all)).toEqual(result('reserved'));
+      expect(await driven.state.reserve(all)).toEqual(result('reserved'));
     });
 
     test('of a wallet that is not projected, or in a closed epoch, gets no answer', async () => {
-      await expect(state.reserve({ ...asked, walletId: 'unknown', amountNusd: 0n })).rejects.toThrow('not projected');
-      await state.discardEpoch(shard, 1);
-      await state.beginEpoch(shard, 2);
-      await expect(state.reserve({ ...asked, amountNusd: 0n })).rejects.toThrow();
+      await expect(driven.state.reserve({ ...asked, walletId: 'unknown', amountNusd: 0n })).rejects.toThrow(
+        'not projected',
+      );
+      await driven.state.discardEpoch(shard, 1);
+      await driven.state.beginEpoch(shard, 2);
+      await expect(driven.state.reserve({ ...asked, amountNusd: 0n })).rejects.toThrow();
     });
   });
 
@@ -75,23 +62,23 @@ export function settlementSuite(): void {
       const settled = await settle(4n);
       expect(settled).toEqual(place);
       expect(await wallet()).toEqual(amounts(0n, 4n));
-      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([
+      expect(await driven.state.readSettlements(shard, '0-0', 10)).toEqual([
         { streamId: settled?.streamId, payload: 'charge of hold', mac: 'mac of hold' },
       ]);
     });
 
     test('of nothing releases everything, and without an entry does not reach the ledger', async () => {
       const release = { ...settlementOf({ shard, holdId: 'hold', chargeNusd: 0n }), entry: undefined };
-      expect(await state.settle(release)).toBeUndefined();
+      expect(await driven.state.settle(release)).toBeUndefined();
       expect(await wallet()).toEqual(amounts(0n, 0n));
-      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([]);
+      expect(await driven.state.readSettlements(shard, '0-0', 10)).toEqual([]);
     });
 
     test('sent twice is told twice and charged once', async () => {
       await settle(4n);
       await settle(4n);
       expect(await wallet()).toEqual(amounts(0n, 4n));
-      expect(await state.readSettlements(shard, '0-0', 10)).toHaveLength(2);
+      expect(await driven.state.readSettlements(shard, '0-0', 10)).toHaveLength(2);
     });
 
     test('of a hold that was reaped is told to the ledger all the same, and counts until it is booked', async () => {
@@ -114,18 +101,18 @@ export function settlementSuite(): void {
     test.each([Number.NaN, -1, 0.5, 2 ** 60])(
       'is taken whatever its count of tokens: %d counts as all',
       async (usedTokens) => {
-        await state.settle(settlementOf({ shard, holdId: 'hold', chargeNusd: 4n, usedTokens }));
+        await driven.state.settle(settlementOf({ shard, holdId: 'hold', chargeNusd: 4n, usedTokens }));
         expect(await wallet()).toEqual(amounts(0n, 4n));
         expect(await redeem({ holdId: 'next' })).toEqual(result('rate_limited', { by: 'tokens' }));
-        driver?.advance(60_000);
+        driven.driver?.advance(60_000);
         expect(await redeem({ holdId: 'next' })).toEqual(result('admitted'));
       },
     );
 
     test('is carried exactly, whatever it holds', async () => {
       const entry = { payload: 'm', mac: 'p\r\n\u0000"é' };
-      await state.settle({ ...settlementOf({ shard, holdId: 'hold', chargeNusd: 1n }), entry });
-      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([expect.objectContaining(entry)]);
+      await driven.state.settle({ ...settlementOf({ shard, holdId: 'hold', chargeNusd: 1n }), entry });
+      expect(await driven.state.readSettlements(shard, '0-0', 10)).toEqual([expect.objectContaining(entry)]);
     });
 
     test('once booked is part of the balance, for the wallet and for the key', async () => {
@@ -136,8 +123,8 @@ export function settlementSuite(): void {
         budgets: [],
         holdIds: ['hold', 'unknown'],
       };
-      await state.book(booking);
-      await state.book(booking);
+      await driven.state.book(booking);
+      await driven.state.book(booking);
       expect(await wallet()).toEqual(amounts(0n, 0n));
       expect(await redeem({ holdId: 'next', amountNusd: 41n })).toEqual(result('insufficient', { scope: 'key' }));
       expect(await redeem({ holdId: 'next', amountNusd: 40n })).toEqual(result('admitted'));
@@ -149,12 +136,12 @@ export function settlementSuite(): void {
 
     test('of an unknown account is forgotten: its money is available again, and holds that were not noted stay', async () => {
       await settle(10n);
-      await state.forget(shard, ['hold', 'unknown']);
-      await state.forget(shard, ['hold']);
-      await state.forget(shard, []);
+      await driven.state.forget(shard, ['hold', 'unknown']);
+      await driven.state.forget(shard, ['hold']);
+      await driven.state.forget(shard, []);
       expect(await wallet()).toEqual(amounts(0n, 0n));
       expect(await redeem({ holdId: 'next', amountNusd: 50n })).toEqual(result('admitted'));
-      await state.forget(shard, ['next']);
+      await driven.state.forget(shard, ['next']);
       expect(await wallet()).toEqual(amounts(50n, 0n));
     });
 
@@ -178,48 +165,48 @@ export function settlementSuite(): void {
     });
 
     test('is read page by page, and acknowledged forwards only', async () => {
-      expect(await state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
+      expect(await driven.state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
       for (const holdId of ['a', 'b', 'c']) await settle(0n, holdId);
-      const [a, b] = await state.readSettlements(shard, '0-0', 2);
-      const [c, ...rest] = await state.readSettlements(shard, b?.streamId ?? '', 10);
+      const [a, b] = await driven.state.readSettlements(shard, '0-0', 2);
+      const [c, ...rest] = await driven.state.readSettlements(shard, b?.streamId ?? '', 10);
       expect([a, b, c].map((entry) => entry?.payload)).toEqual(['charge of a', 'charge of b', 'charge of c']);
       expect(rest).toEqual([]);
-      const { entries, reader } = await state.takeSettlements(shard, '0-0', 2);
+      const { entries, reader } = await driven.state.takeSettlements(shard, '0-0', 2);
       expect(entries).toEqual([a, b]);
       for (const earlier of [{ client: 'control.before' }, { epoch: 0 }])
-        await expect(state.acknowledge(shard, b?.streamId ?? '', { ...reader, ...earlier })).rejects.toThrow(
+        await expect(driven.state.acknowledge(shard, b?.streamId ?? '', { ...reader, ...earlier })).rejects.toThrow(
           StateUnavailableError,
         );
-      expect(await state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
-      await state.acknowledge(shard, b?.streamId ?? '', reader);
-      await state.acknowledge(shard, a?.streamId ?? '', reader);
-      expect(await state.watermark(shard)).toEqual({ streamId: b?.streamId, epoch: 1 });
-      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([c]);
-      expect(await state.readSettlements(shard + 1, '0-0', 10)).toEqual([]);
+      expect(await driven.state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
+      await driven.state.acknowledge(shard, b?.streamId ?? '', reader);
+      await driven.state.acknowledge(shard, a?.streamId ?? '', reader);
+      expect(await driven.state.watermark(shard)).toEqual({ streamId: b?.streamId, epoch: 1 });
+      expect(await driven.state.readSettlements(shard, '0-0', 10)).toEqual([c]);
+      expect(await driven.state.readSettlements(shard + 1, '0-0', 10)).toEqual([]);
     });
   });
 }
 
-export function receiptSuite(): void {
+export function receiptSuite(driven: DrivenState): void {
   describe('a receipt', () => {
     const id = 'preq_0123456789abcdef';
 
     test('is read by every process that knows its id, by its kind and id alone, and the last one kept counts', async () => {
-      expect(await state.readReceipt('provider', id)).toBeUndefined();
-      await state.keepReceipt('provider', id, '{"first":true}', 60_000);
-      await state.keepReceipt('provider', id, '{"last":true}', 60_000);
-      expect(await driver?.other.readReceipt('provider', id)).toBe('{"last":true}');
-      expect(await state.readReceipt('gateway', id)).toBeUndefined();
-      expect(await state.readReceipt('provider', `${id}0`)).toBeUndefined();
+      expect(await driven.state.readReceipt('provider', id)).toBeUndefined();
+      await driven.state.keepReceipt('provider', id, '{"first":true}', 60_000);
+      await driven.state.keepReceipt('provider', id, '{"last":true}', 60_000);
+      expect(await driven.driver?.other.readReceipt('provider', id)).toBe('{"last":true}');
+      expect(await driven.state.readReceipt('gateway', id)).toBeUndefined();
+      expect(await driven.state.readReceipt('provider', `${id}0`)).toBeUndefined();
     });
 
     test('is gone when its time is up, whatever is kept after it', async () => {
-      await state.keepReceipt('gateway', id, 'soon gone', 300);
-      await state.keepReceipt('gateway', `${id}-other`, 'stays', 60_000);
-      driver?.advance(300);
+      await driven.state.keepReceipt('gateway', id, 'soon gone', 300);
+      await driven.state.keepReceipt('gateway', `${id}-other`, 'stays', 60_000);
+      driven.driver?.advance(300);
       await sleep(320);
-      expect(await state.readReceipt('gateway', id)).toBeUndefined();
-      expect(await state.readReceipt('gateway', `${id}-other`)).toBe('stays');
+      expect(await driven.state.readReceipt('gateway', id)).toBeUndefined();
+      expect(await driven.state.readReceipt('gateway', `${id}-other`)).toBe('stays');
     });
 
     test.each([
@@ -229,7 +216,7 @@ export function receiptSuite(): void {
       ['ttlMs', [id, '{}', 0]],
       ['ttlMs', [id, '{}', Number.NaN]],
     ] as const)('is refused where its %s is out of bounds', async (field, [name, document, ttlMs]) => {
-      const kept = state.keepReceipt('gateway', name, document, ttlMs);
+      const kept = driven.state.keepReceipt('gateway', name, document, ttlMs);
       await expect(kept).rejects.toThrow(new RangeError(`${field} is out of bounds`));
     });
   });

@@ -1,9 +1,10 @@
 import type { Penalty } from '@sotto/router';
 import { type CatalogSnapshot, maxMeasurementRecords, type State } from '@sotto/state';
 import { describe, expect, test } from 'vitest';
-import { amounts, byTicket, driver, fund, mint, putKey, redeem, result, settle, state, wallet } from './world.ts';
+import { amounts, byTicket, type DrivenState, result } from './world.ts';
 
-export function sharedSuite(): void {
+export function sharedSuite(driven: DrivenState): void {
+  const { fund, mint, putKey, redeem, settle, wallet } = driven;
   describe('what all share', () => {
     const snapshot = (version: number): CatalogSnapshot => ({
       v: 1,
@@ -13,24 +14,24 @@ export function sharedSuite(): void {
     });
 
     test('an older catalog never replaces a newer one', async () => {
-      expect(await state.readCatalog(0)).toBeUndefined();
-      await state.publishCatalog(snapshot(10));
-      await state.publishCatalog(snapshot(9));
-      await state.publishCatalog({ ...snapshot(10), digest: 'another' });
-      expect(await driver?.other.readCatalog(0)).toEqual(snapshot(10));
-      expect(await state.readCatalog(9)).toEqual(snapshot(10));
-      expect(await state.readCatalog(10)).toBeUndefined();
-      await state.publishCatalog(snapshot(11));
-      expect(await state.readCatalog(10)).toEqual(snapshot(11));
+      expect(await driven.state.readCatalog(0)).toBeUndefined();
+      await driven.state.publishCatalog(snapshot(10));
+      await driven.state.publishCatalog(snapshot(9));
+      await driven.state.publishCatalog({ ...snapshot(10), digest: 'another' });
+      expect(await driven.driver?.other.readCatalog(0)).toEqual(snapshot(10));
+      expect(await driven.state.readCatalog(9)).toEqual(snapshot(10));
+      expect(await driven.state.readCatalog(10)).toBeUndefined();
+      await driven.state.publishCatalog(snapshot(11));
+      expect(await driven.state.readCatalog(10)).toEqual(snapshot(11));
     });
 
     test('the registry is what was published last', async () => {
-      expect(await state.readRegistry()).toBeUndefined();
-      await state.publishRegistry({ digest: 'first', providers: [] });
+      expect(await driven.state.readRegistry()).toBeUndefined();
+      await driven.state.publishRegistry({ digest: 'first', providers: [] });
       const provider = { id: 'acme', name: 'Acme', listed: true, privacy_class: 'private', available: true } as const;
       const registry = { digest: 'second', providers: [provider] };
-      await state.publishRegistry(registry);
-      expect(await driver?.other.readRegistry()).toEqual(registry);
+      await driven.state.publishRegistry(registry);
+      expect(await driven.driver?.other.readRegistry()).toEqual(registry);
     });
 
     test('no strike is lost when many strike at once, from two processes', async () => {
@@ -40,14 +41,17 @@ export function sharedSuite(): void {
         lastStrikeAt: 1,
         expiresAt: 2,
       });
-      expect(await state.readPenalties()).toEqual(new Map());
+      expect(await driven.state.readPenalties()).toEqual(new Map());
       await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
-          (index % 2 === 0 ? state : driver?.other)?.updatePenalty(index < 50 ? 'route:a' : 'route:b', strike),
+          (index % 2 === 0 ? driven.state : driven.driver?.other)?.updatePenalty(
+            index < 50 ? 'route:a' : 'route:b',
+            strike,
+          ),
         ),
       );
       const penalty = { kind: 'timeout', lastStrikeAt: 1, expiresAt: 2 };
-      expect(await state.readPenalties()).toEqual(
+      expect(await driven.state.readPenalties()).toEqual(
         new Map([
           ['route:a', { ...penalty, strikes: 50 }],
           ['route:b', { ...penalty, strikes: 10 }],
@@ -58,7 +62,7 @@ export function sharedSuite(): void {
     const share = (by: State | undefined, hour: number, source: string, records: Record<string, string>) =>
       by?.shareMeasurements({ hour, source, records: new Map(Object.entries(records)) });
     const measurements = async (hour: number, cursor?: string) => {
-      const page = await state.readMeasurements(hour, cursor);
+      const page = await driven.state.readMeasurements(hour, cursor);
       const named = page.records.map(({ source, routeId, record }) => [source, routeId, record].join(' '));
       return { ...page, records: named.sort() };
     };
@@ -66,7 +70,7 @@ export function sharedSuite(): void {
     const pagesOf = async (hour: number) => {
       const pages: Awaited<ReturnType<State['readMeasurements']>>['records'][] = [];
       for (let cursor: string | undefined, isLast = false; !isLast; ) {
-        const page = await state.readMeasurements(hour, cursor);
+        const page = await driven.state.readMeasurements(hour, cursor);
         pages.push(page.records);
         ({ cursor, isLast } = page);
       }
@@ -75,13 +79,13 @@ export function sharedSuite(): void {
 
     test('measurements: a record stands beside those of other sources and hours, and sent again counts once', async () => {
       await Promise.all([
-        share(state, 100, 'one', { 'm/a|b@x': '1;1;;;;' }),
-        share(driver?.other, 100, 'two', { 'm/a|b@x': '5;4;;;;', 'm/b@x': '2;2;;;;' }),
-        share(driver?.other, 101, 'two', { 'm/b@x': '3;3;;;;' }),
-        share(state, 101, 'one', {}),
+        share(driven.state, 100, 'one', { 'm/a|b@x': '1;1;;;;' }),
+        share(driven.driver?.other, 100, 'two', { 'm/a|b@x': '5;4;;;;', 'm/b@x': '2;2;;;;' }),
+        share(driven.driver?.other, 101, 'two', { 'm/b@x': '3;3;;;;' }),
+        share(driven.state, 101, 'one', {}),
       ]);
-      await share(state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
-      await share(state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
+      await share(driven.state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
+      await share(driven.state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
       const found = await measurements(100);
       expect(found).toMatchObject({
         records: ['one m/a|b@x 2;1;;;;', 'two m/a|b@x 5;4;;;;', 'two m/b@x 2;2;;;;'],
@@ -93,10 +97,10 @@ export function sharedSuite(): void {
 
     test('measurements: a reader is told only what has changed since it read last', async () => {
       expect(await measurements(100)).toMatchObject({ records: [] });
-      await share(state, 100, 'one', { a: '1;1;;;;', b: '1;1;;;;' });
+      await share(driven.state, 100, 'one', { a: '1;1;;;;', b: '1;1;;;;' });
       const first = await measurements(100, (await measurements(100)).cursor);
       expect(first.records).toEqual([]);
-      await share(driver?.other, 100, 'one', { b: '2;2;;;;' });
+      await share(driven.driver?.other, 100, 'one', { b: '2;2;;;;' });
       const second = await measurements(100, first.cursor);
       expect(second.records).toEqual(['one b 2;2;;;;']);
       expect((await measurements(100, second.cursor)).records).toEqual([]);
@@ -104,7 +108,7 @@ export function sharedSuite(): void {
 
     test('measurements: more than a page is read to its end, each record once', async () => {
       const routes = Array.from({ length: 1201 }, (_, index) => `route-${index}`);
-      await share(state, 100, 'one', Object.fromEntries(routes.map((id) => [id, '1;1;;;;'])));
+      await share(driven.state, 100, 'one', Object.fromEntries(routes.map((id) => [id, '1;1;;;;'])));
       const pages = await pagesOf(100);
       expect(pages).toHaveLength(3);
       const read = pages.flat().map(({ routeId }) => routeId);
@@ -115,10 +119,10 @@ export function sharedSuite(): void {
       const limit = maxMeasurementRecords;
       for (let at = 0; at < limit; at += 5000) {
         const ids = Array.from({ length: 5000 }, (_, index) => [`route-${at + index}`, '1;1;;;;']);
-        await share(state, 100, 'one', Object.fromEntries(ids));
+        await share(driven.state, 100, 'one', Object.fromEntries(ids));
       }
-      await share(driver?.other, 100, 'two', { 'route-0': '1;1;;;;' });
-      await share(state, 100, 'one', { 'route-0': '7;7;;;;' });
+      await share(driven.driver?.other, 100, 'two', { 'route-0': '1;1;;;;' });
+      await share(driven.state, 100, 'one', { 'route-0': '7;7;;;;' });
       const records = (await pagesOf(100)).flat();
       expect(records).toHaveLength(limit);
       expect(records.at(-1)).toMatchObject({ source: 'one', routeId: 'route-0', record: '7;7;;;;' });

@@ -3,32 +3,11 @@ import { maxNusd } from '@sotto/money';
 import { generationOf } from '@sotto/state';
 import { describe, expect, test } from 'vitest';
 import { knownKey, openEpoch, outcome } from '../fixtures.ts';
-import {
-  amounts,
-  beginAnew,
-  book,
-  byKey,
-  byTicket,
-  driver,
-  fund,
-  fundKey,
-  mint,
-  putKey,
-  redeem,
-  removeKey,
-  result,
-  settle,
-  shard,
-  state,
-  ticketAt,
-  unavailable,
-  wallet,
-  walletId,
-} from './world.ts';
+import { amounts, byKey, byTicket, type DrivenState, result, shard, ticketAt, unavailable, walletId } from './world.ts';
 
 /** So long that no test takes it, and shorter than a lease. */
 const overlapMs = 20_000;
-const later = (): number => (driver?.now() ?? 0) + overlapMs;
+const later = (driven: DrivenState): number => (driven.driver?.now() ?? 0) + overlapMs;
 
 const known = (of: { readonly generation?: number; readonly version?: number } = {}) =>
   knownKey({ shard, keyHash: 'key', walletId, ...of });
@@ -39,15 +18,16 @@ const forms = [
   { form: 2, said: undefined },
 ] as const;
 
-export function ticketSuite(): void {
+export function ticketSuite(driven: DrivenState): void {
+  const { fund, fundKey, mint, putKey, redeem, removeKey, settle, wallet } = driven;
   describe('a ticket', () => {
     test('is minted where there is money, valid until it is used, and then never again', async () => {
       await fundKey(100n);
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await mint()).toEqual({ result: 'minted' });
-      expect(await state.peek(ticketAt(shard))).toBeDefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeDefined();
       expect(await redeem({ right: byTicket })).toEqual(result('admitted'));
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual({ result: 'invalid_ticket' });
     });
 
@@ -55,17 +35,17 @@ export function ticketSuite(): void {
       await fundKey(100n);
       await mint({ form });
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
-      await state.cancel(shard, 'another');
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
-      await state.cancel(shard, 'lost');
+      await driven.state.cancel(shard, 'another');
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
+      await driven.state.cancel(shard, 'lost');
       expect(await wallet()).toEqual(amounts(0n, 0n));
-      expect(await state.peek(ticketAt(shard))).toBeDefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeDefined();
       expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual(result('admitted'));
       // Cancels the lost request once more, while another request runs by the ticket.
-      await state.cancel(shard, 'lost');
+      await driven.state.cancel(shard, 'lost');
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual({ result: 'closed' });
       await settle(1n, 'again');
-      await state.cancel(shard, 'again');
+      await driven.state.cancel(shard, 'again');
       expect(await redeem({ right: byTicket, holdId: 'third' })).toEqual({ result: 'invalid_ticket' });
     });
 
@@ -74,16 +54,16 @@ export function ticketSuite(): void {
       await mint();
       await redeem({ right: byTicket });
       expect(await mint()).toEqual({ result: 'minted' });
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual({ result: 'invalid_ticket' });
     });
 
     test('expires', async () => {
       await fundKey(100n);
       await mint({ ttlMs: 1000 });
-      expect(await state.peek(ticketAt(shard))).toBeDefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeDefined();
       await sleep(1020);
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
     });
 
@@ -102,24 +82,27 @@ export function ticketSuite(): void {
     test('and its key tell the state of the rate limits, as a redeem does, and change nothing', async () => {
       await fundKey(100n);
       await mint();
-      const before = await state.peek(ticketAt(shard));
+      const before = await driven.state.peek(ticketAt(shard));
       expect(before).toMatchObject({ limitRequests: expect.any(Number), limitTokens: expect.any(Number) });
       expect(before?.remainingRequests).toBe(before?.limitRequests);
-      expect(await state.peek({ shard, right: byKey })).toMatchObject({ ...before, resetMs: expect.any(Number) });
+      expect(await driven.state.peek({ shard, right: byKey })).toMatchObject({
+        ...before,
+        resetMs: expect.any(Number),
+      });
       const reply = await redeem({ right: byTicket });
-      const after = await state.peek({ shard, right: byKey });
+      const after = await driven.state.peek({ shard, right: byKey });
       if (reply.result !== 'admitted') throw new Error(`not admitted but ${reply.result}`);
       expect(after).toEqual({ ...reply.rate, resetMs: expect.any(Number) });
-      expect(await state.peek({ shard, right: { kind: 'key', keyHash: 'another' } })).toBeUndefined();
+      expect(await driven.state.peek({ shard, right: { kind: 'key', keyHash: 'another' } })).toBeUndefined();
       await removeKey(2);
-      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await driven.state.peek({ shard, right: byKey })).toBeUndefined();
     });
 
     test('survives a refusal, and is used by the redeem that is admitted', async () => {
       await fundKey(5n);
       await mint();
       expect(await redeem({ right: byTicket })).toEqual(result('insufficient', { scope: 'wallet' }));
-      expect(await state.peek(ticketAt(shard))).toBeDefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeDefined();
       await fund(10n, 2);
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual(result('admitted'));
     });
@@ -128,7 +111,9 @@ export function ticketSuite(): void {
       await fundKey(100n);
       await mint({ form });
       await putKey({ generation: 2 });
-      expect(await state.peek({ shard, right: byTicket, generation: said && generationOf(said, 1) })).toBeUndefined();
+      expect(
+        await driven.state.peek({ shard, right: byTicket, generation: said && generationOf(said, 1) }),
+      ).toBeUndefined();
       expect(await redeem({ right: byTicket, generation: said })).toEqual({ result: 'invalid_ticket' });
       await removeKey(3);
       expect(await redeem({ right: byTicket, generation: 3 })).toEqual({ result: 'invalid_ticket' });
@@ -139,7 +124,7 @@ export function ticketSuite(): void {
       await fundKey(100n);
       await mint();
       expect(await redeem({ right: byTicket, generation: undefined, holdId: 'lost' })).toEqual(result('admitted'));
-      await state.cancel(shard, 'lost');
+      await driven.state.cancel(shard, 'lost');
       await putKey({ generation: 2 });
       for (const generation of [undefined, 1, 2]) {
         expect(await redeem({ right: byTicket, generation })).toEqual({ result: 'invalid_ticket' });
@@ -153,30 +138,31 @@ export function ticketSuite(): void {
       await mint({ form: 1, generation: 7 });
       expect(await redeem({ right: byTicket, generation: undefined })).toEqual({ result: 'invalid_ticket' });
       expect(await redeem({ right: byTicket, generation: 7, holdId: 'lost' })).toEqual(result('admitted'));
-      await state.cancel(shard, 'lost');
+      await driven.state.cancel(shard, 'lost');
       expect(await redeem({ right: byTicket, generation: 6 })).toEqual({ result: 'invalid_ticket' });
       expect(await redeem({ right: byTicket, generation: 7 })).toEqual(result('admitted'));
     });
   });
 }
 
-export function keySuite(): void {
+export function keySuite(driven: DrivenState): void {
+  const { book, fund, mint, putKey, redeem, removeKey, settle, wallet } = driven;
   describe('a key', () => {
     test('is found by its hash, with its generation and shard', async () => {
       await putKey({ generation: 7 });
-      expect(await state.lookupKey('key')).toEqual(known({ generation: 7 }));
-      expect(await state.lookupKey('no such key')).toBeUndefined();
+      expect(await driven.state.lookupKey('key')).toEqual(known({ generation: 7 }));
+      expect(await driven.state.lookupKey('no such key')).toBeUndefined();
     });
 
     test('that has expired neither opens nor lets its tickets be used, whatever the broker remembers', async () => {
       await fund(100n);
-      await putKey({ expiresAt: later() });
+      await putKey({ expiresAt: later(driven) });
       await mint();
       expect(await redeem({ holdId: 'before' })).toEqual(result('admitted'));
-      driver?.advance(overlapMs);
-      expect(await state.lookupKey('key')).toBeUndefined();
-      expect(await state.peek({ shard, right: byKey })).toBeUndefined();
-      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      driven.driver?.advance(overlapMs);
+      expect(await driven.state.lookupKey('key')).toBeUndefined();
+      expect(await driven.state.peek({ shard, right: byKey })).toBeUndefined();
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
       expect(await redeem()).toEqual({ result: 'unknown_key' });
       expect(await redeem({ right: byTicket })).toEqual({ result: 'invalid_ticket' });
       // The answer of an admitted request may have been lost, and its hold ends as usual.
@@ -191,7 +177,7 @@ export function keySuite(): void {
       await fund(100n);
       const order = { shard, ticketHashes: ['one', 'two'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 } as const;
       const minted = (by: { generation: number; secretHash?: string }) => mint({ ...order, ...by });
-      await putKey({ generation: 7, secrets: [{ secretHash: 'second', endsAt: later() }] });
+      await putKey({ generation: 7, secrets: [{ secretHash: 'second', endsAt: later(driven) }] });
       for (const by of [{ generation: 6 }, { generation: 7, secretHash: 'key' }]) {
         expect(await minted(by)).toEqual({ result: 'not_projected' });
       }
@@ -200,19 +186,19 @@ export function keySuite(): void {
         const right = { kind: 'ticket', ticketHash } as const;
         expect(await redeem({ right, generation: undefined, holdId: ticketHash })).toEqual(result('admitted'));
       }
-      driver?.advance(overlapMs);
+      driven.driver?.advance(overlapMs);
       expect(await minted({ generation: 7, secretHash: 'second' })).toEqual({ result: 'not_projected' });
       expect(await minted({ generation: 7 })).toEqual({ result: 'minted' });
       await removeKey(8);
       expect(await minted({ generation: 8 })).toEqual({ result: 'not_projected' });
-      await putKey({ generation: 9, expiresAt: later() });
-      driver?.advance(overlapMs);
+      await putKey({ generation: 9, expiresAt: later(driven) });
+      driven.driver?.advance(overlapMs);
       expect(await minted({ generation: 9 })).toEqual({ result: 'not_projected' });
     });
 
     describe('that was rotated', () => {
       const secrets = () => [
-        { secretHash: 'key', endsAt: later() },
+        { secretHash: 'key', endsAt: later(driven) },
         { secretHash: 'second', endsAt: undefined },
       ];
       const bySecond = { ...byKey, secretHash: 'second' };
@@ -220,17 +206,17 @@ export function keySuite(): void {
       test('opens with both secrets until the overlap ends, and then with the newest only', async () => {
         await fund(100n);
         await putKey({ secrets: secrets() });
-        expect(await state.lookupKey('key')).toEqual(known());
+        expect(await driven.state.lookupKey('key')).toEqual(known());
         const found = { ...known(), keyHash: 'key' };
-        expect(await state.lookupKey('second')).toEqual(found);
+        expect(await driven.state.lookupKey('second')).toEqual(found);
         expect(await redeem({ holdId: '1' })).toEqual(result('admitted'));
         expect(await redeem({ right: bySecond, holdId: '2' })).toEqual(result('admitted'));
-        driver?.advance(overlapMs);
-        expect(await state.lookupKey('key')).toBeUndefined();
-        expect(await state.peek({ shard, right: byKey })).toBeUndefined();
+        driven.driver?.advance(overlapMs);
+        expect(await driven.state.lookupKey('key')).toBeUndefined();
+        expect(await driven.state.peek({ shard, right: byKey })).toBeUndefined();
         expect(await redeem({ holdId: '3' })).toEqual({ result: 'unknown_key' });
-        expect(await state.lookupKey('second')).toEqual(found);
-        expect(await state.peek({ shard, right: bySecond })).toBeDefined();
+        expect(await driven.state.lookupKey('second')).toEqual(found);
+        expect(await driven.state.peek({ shard, right: bySecond })).toBeDefined();
         expect(await redeem({ right: bySecond, holdId: '4' })).toEqual(result('admitted'));
       });
 
@@ -245,9 +231,13 @@ export function keySuite(): void {
         expect(await redeem({ right: bySecond, amountNusd: 0n, holdId: '4' })).toEqual(result('admitted'));
         expect(await redeem({ amountNusd: 0n, holdId: '5' })).toEqual(result('rate_limited'));
         // The hold of the old secret settles after the overlap.
-        driver?.advance(overlapMs);
+        driven.driver?.advance(overlapMs);
         await settle(6n, '1');
-        const { keys } = await state.readBooks(shard, { walletIds: [], keyHashes: ['key', 'second'], budgetIds: [] });
+        const { keys } = await driven.state.readBooks(shard, {
+          walletIds: [],
+          keyHashes: ['key', 'second'],
+          budgetIds: [],
+        });
         expect([...keys.keys()]).toEqual(['key']);
         expect(keys.get('key')).toMatchObject({ heldNusd: 4n, unbookedNusd: 6n, holdsNusd: 4n, notesNusd: 6n });
       });
@@ -260,18 +250,18 @@ export function keySuite(): void {
         for (const right of [byKey, bySecond]) {
           expect(await redeem({ right, generation: 2, holdId: right.keyHash })).toEqual({ result: 'unknown_key' });
         }
-        expect(await state.lookupKey('second')).toBeUndefined();
+        expect(await driven.state.lookupKey('second')).toBeUndefined();
       });
 
       test('a secret whose end came with a later rotation stays ended when the earlier projection arrives late', async () => {
         await fund(100n);
         const third = [
-          { secretHash: 'second', endsAt: later() },
+          { secretHash: 'second', endsAt: later(driven) },
           { secretHash: 'third', endsAt: undefined },
         ];
         await putKey({ generation: 3, secrets: third });
         await putKey({ generation: 2, secrets: secrets() });
-        expect(await state.lookupKey('key')).toBeUndefined();
+        expect(await driven.state.lookupKey('key')).toBeUndefined();
         expect(await redeem({ generation: 3 })).toEqual({ result: 'unknown_key' });
         for (const secretHash of ['second', 'third']) {
           const right = { ...byKey, secretHash };
@@ -281,23 +271,23 @@ export function keySuite(): void {
 
       test('is found by a later secret again after the index of a lost shard was written anew', async () => {
         await putKey({ secrets: secrets() });
-        await beginAnew();
-        await openEpoch(state);
-        await state.indexKey({ keyHash: 'key', shard, secrets: secrets() });
+        await driven.driver?.reset();
+        await openEpoch(driven.state);
+        await driven.state.indexKey({ keyHash: 'key', shard, secrets: secrets() });
         // The index alone opens nothing. An open shard has the records of all keys that work.
-        expect(await state.lookupKey('second')).toBeUndefined();
-        await state.discardEpoch(shard, 1);
-        expect(await outcome(state.lookupKey('second'))).toEqual(unavailable);
-        await openEpoch(state, 2);
+        expect(await driven.state.lookupKey('second')).toBeUndefined();
+        await driven.state.discardEpoch(shard, 1);
+        expect(await outcome(driven.state.lookupKey('second'))).toEqual(unavailable);
+        await openEpoch(driven.state, 2);
         await putKey({ secrets: secrets() });
-        expect(await state.lookupKey('second')).toMatchObject({ keyHash: 'key' });
+        expect(await driven.state.lookupKey('second')).toMatchObject({ keyHash: 'key' });
       });
     });
 
     test('is gone when it was revoked, and an older projection does not bring it back', async () => {
       await removeKey(2);
       await putKey({ generation: 1 });
-      expect(await state.lookupKey('key')).toBeUndefined();
+      expect(await driven.state.lookupKey('key')).toBeUndefined();
     });
 
     test('keeps the newest generation, and of the funds the newest version, past the tenth', async () => {
@@ -322,7 +312,12 @@ export function keySuite(): void {
     test('keeps the funds that the ledger told of before its record came', async () => {
       await fund(1000n);
       const keys = [{ keyHash: 'key', limitFundsNusd: 5n, version: 2 }];
-      await state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 2 }, keys, budgets: [], holdIds: [] });
+      await driven.state.book({
+        wallet: { shard, walletId, balanceNusd: 1000n, version: 2 },
+        keys,
+        budgets: [],
+        holdIds: [],
+      });
       expect(await redeem()).toEqual(result('unknown_key'));
       await putKey({ fundsVersion: 1, limitFundsNusd: 100n });
       expect(await redeem({ amountNusd: 6n })).toEqual(result('insufficient', { scope: 'key' }));
@@ -338,7 +333,7 @@ export function keySuite(): void {
       const holdId = `probe-${probes}`;
       expect(await redeem({ holdId, amountNusd: balanceNusd + 1n })).toEqual(result('insufficient'));
       expect(await redeem({ holdId, amountNusd: balanceNusd })).toEqual(result('admitted'));
-      await state.cancel(shard, holdId);
+      await driven.state.cancel(shard, holdId);
     };
     await fund(10n, 9);
     await expectBalance(10n);

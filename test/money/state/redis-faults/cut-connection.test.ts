@@ -2,21 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateUnavailableError } from '@sotto/state';
 import { describe, expect, test } from 'vitest';
 import { eventually, outcome } from '../fixtures.ts';
-import {
-  answers,
-  executions,
-  held,
-  raw,
-  redeem,
-  settle,
-  shard,
-  state,
-  throughProxy,
-  useRedisToBreak,
-  walletId,
-} from './stage.ts';
+import { shard, useRedisToBreak, walletId } from './stage.ts';
 
-useRedisToBreak();
+const redis = useRedisToBreak();
+const { answers, executions, held, redeem, settle, throughProxy } = redis;
 
 describe('a connection that is cut before the reply', () => {
   test('leaves a redeem carried out once, never sent again, and undone by a cancel', async () => {
@@ -30,10 +19,10 @@ describe('a connection that is cut before the reply', () => {
       expect(network.connections).toBeGreaterThan(connections);
       expect(await executions()).toBe(before + 1);
       expect(await held()).toBe(10n);
-      await state.cancel(shard, holdId);
+      await redis.state.cancel(shard, holdId);
       expect(await held()).toBe(0n);
       expect(await redeem({ holdId: `after ${holdId}` })).toMatchObject({ result: 'admitted' });
-      await state.cancel(shard, `after ${holdId}`);
+      await redis.state.cancel(shard, `after ${holdId}`);
     }
   });
 
@@ -44,30 +33,30 @@ describe('a connection that is cut before the reply', () => {
     await expect(settle(4n)).rejects.toThrow(StateUnavailableError);
     await eventually(answers);
     await settle(4n);
-    expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
+    expect(await redis.state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
   });
 
   test('counts measurements once, though they are sent again', async () => {
     const { cutNextReply } = await throughProxy();
-    const share = () => state.shareMeasurements({ hour: 7, source: 'one', records: new Map([['a', '1;1;;;;']]) });
+    const share = () => redis.state.shareMeasurements({ hour: 7, source: 'one', records: new Map([['a', '1;1;;;;']]) });
     cutNextReply();
     await expect(share()).rejects.toThrow(StateUnavailableError);
     await eventually(answers);
     await sleep(100);
     await share();
-    const { records } = await state.readMeasurements(7, undefined);
+    const { records } = await redis.state.readMeasurements(7, undefined);
     expect(records).toEqual([{ source: 'one', routeId: 'a', record: '1;1;;;;' }]);
   });
 
   test('measurements that Redis has lost and made anew are read from the beginning', async () => {
     const share = (routeId: string) =>
-      state.shareMeasurements({ hour: 7, source: 'one', records: new Map([[routeId, '1;1;;;;']]) });
+      redis.state.shareMeasurements({ hour: 7, source: 'one', records: new Map([[routeId, '1;1;;;;']]) });
     await share('a');
     await share('b');
-    const { cursor } = await state.readMeasurements(7, undefined);
-    await raw.del('sotto:{measurements}:7', 'sotto:{measurements}:7:changes');
+    const { cursor } = await redis.state.readMeasurements(7, undefined);
+    await redis.raw.del('sotto:{measurements}:7', 'sotto:{measurements}:7:changes');
     for (const routeId of ['c', 'd', 'e']) await share(routeId);
-    const { records } = await state.readMeasurements(7, cursor);
+    const { records } = await redis.state.readMeasurements(7, cursor);
     expect(records.map(({ routeId }) => routeId)).toEqual(['c', 'd', 'e']);
   });
 
@@ -82,7 +71,7 @@ describe('a connection that is cut before the reply', () => {
     await eventually(answers);
     await sleep(100);
     expect(await executions()).toBeLessThanOrEqual(before + 50);
-    for (let index = 0; index < 50; index += 1) await state.cancel(shard, `hold-${index}`);
+    for (let index = 0; index < 50; index += 1) await redis.state.cancel(shard, `hold-${index}`);
     expect(await held()).toBe(0n);
   });
 });

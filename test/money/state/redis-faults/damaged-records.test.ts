@@ -1,57 +1,58 @@
 import { StateUnavailableError, shardOfWallet, shards } from '@sotto/state';
 import { expect, test } from 'vitest';
 import { keyProjection, outcome, projectorTo, putKeyIn, walletIds } from '../fixtures.ts';
-import { held, prefix, raw, redeem, settle, shard, state, useRedisToBreak } from './stage.ts';
+import { prefix, shard, useRedisToBreak } from './stage.ts';
 
-useRedisToBreak();
+const redis = useRedisToBreak();
+const { held, redeem, settle } = redis;
 
 test('a record that is damaged fails its own requests only', async () => {
-  await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 1n, version: 1 });
-  await putKeyIn(state, keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
-  await raw.set(`${prefix}wallet:damaged`, 'not a hash');
-  await raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
+  await redis.state.putWallet({ shard, walletId: 'damaged', balanceNusd: 1n, version: 1 });
+  await putKeyIn(redis.state, keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
+  await redis.raw.set(`${prefix}wallet:damaged`, 'not a hash');
+  await redis.raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
   for (let count = 0; count < 30; count += 1) {
     const right = { kind: 'key', keyHash: 'damaged' } as const;
     const failure = redeem({ holdId: `damaged-${count}`, walletId: 'damaged', right });
     await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE'));
   }
-  await expect(state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
-  await raw.hset('sotto:catalog', 'version', 5, 'snapshot', '{"secret');
-  await expect(state.readCatalog(1)).rejects.toThrow(new StateUnavailableError('unreadable catalog'));
-  await raw.set('sotto:registry', 'secret');
-  await expect(state.readRegistry()).rejects.toThrow(new StateUnavailableError('unreadable registry'));
-  await raw.hset('sotto:penalties', 'route:a', 'secret');
-  expect(await state.readPenalties()).toEqual(new Map());
+  await expect(redis.state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
+  await redis.raw.hset('sotto:catalog', 'version', 5, 'snapshot', '{"secret');
+  await expect(redis.state.readCatalog(1)).rejects.toThrow(new StateUnavailableError('unreadable catalog'));
+  await redis.raw.set('sotto:registry', 'secret');
+  await expect(redis.state.readRegistry()).rejects.toThrow(new StateUnavailableError('unreadable registry'));
+  await redis.raw.hset('sotto:penalties', 'route:a', 'secret');
+  expect(await redis.state.readPenalties()).toEqual(new Map());
   expect(await redeem()).toMatchObject({ result: 'admitted' });
 });
 
 test.each(['wallet:wallet-0', 'key:key-0'])('a damaged %s keeps back only its own shard', async (record) => {
   const lacking = shardOfWallet('wallet-0');
-  await raw.set(`sotto:{w${lacking}}:${record}`, 'not a hash');
-  const failures = await projectorTo(state).project(new Set(shards));
+  await redis.raw.set(`sotto:{w${lacking}}:${record}`, 'not a hash');
+  const failures = await projectorTo(redis.state).project(new Set(shards));
   expect([...failures]).toEqual([[lacking, new StateUnavailableError('ReplyError WRONGTYPE')]]);
   for (const [at, id] of walletIds.entries()) {
     if (shardOfWallet(id) === lacking) continue;
-    expect(await state.readWallet(shardOfWallet(id), id)).toMatchObject({ fundsNusd: 1000n });
-    expect(await state.lookupKey(`key-${at}`)).toMatchObject({ shard: shardOfWallet(id) });
+    expect(await redis.state.readWallet(shardOfWallet(id), id)).toMatchObject({ fundsNusd: 1000n });
+    expect(await redis.state.lookupKey(`key-${at}`)).toMatchObject({ shard: shardOfWallet(id) });
   }
 });
 
 test('a process that leaves releases its holds, though the record of one wallet is damaged', async () => {
   await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
-  const { client } = state.membership.caller(shard);
-  await raw.hset(`${prefix}holds`, 'damaged', `${client} 10 0 0 not-a-wallet key -`);
-  await raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
-  expect(await outcome(state.leave(shard))).toEqual({ unavailable: true });
+  const { client } = redis.state.membership.caller(shard);
+  await redis.raw.hset(`${prefix}holds`, 'damaged', `${client} 10 0 0 not-a-wallet key -`);
+  await redis.raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
+  expect(await outcome(redis.state.leave(shard))).toEqual({ unavailable: true });
   // The damaged hold no longer names the wallet, so its own amount stays there.
   expect(await held()).toBe(10n);
-  expect(await raw.hlen(`${prefix}holds`)).toBe(0);
+  expect(await redis.raw.hlen(`${prefix}holds`)).toBe(0);
 });
 
 test('an id that is none moves no watermark', async () => {
   await redeem();
   await settle(4n);
-  const { reader } = await state.takeSettlements(shard, '0-0', 10);
-  await expect(state.acknowledge(shard, 'no id', reader)).rejects.toThrow(StateUnavailableError);
-  expect(await raw.get(`${prefix}watermark`)).not.toBe('no id');
+  const { reader } = await redis.state.takeSettlements(shard, '0-0', 10);
+  await expect(redis.state.acknowledge(shard, 'no id', reader)).rejects.toThrow(StateUnavailableError);
+  expect(await redis.raw.get(`${prefix}watermark`)).not.toBe('no id');
 });

@@ -1,26 +1,13 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, outcome } from '../fixtures.ts';
-import {
-  answers,
-  byTicket,
-  commandTimeoutMs,
-  everyCall,
-  held,
-  proxy,
-  redeem,
-  server,
-  shard,
-  slackMs,
-  state,
-  throughProxy,
-  useRedisToBreak,
-} from './stage.ts';
+import { byTicket, commandTimeoutMs, shard, slackMs, useRedisToBreak } from './stage.ts';
 
-useRedisToBreak();
+const redis = useRedisToBreak();
+const { answers, everyCall, held, redeem, throughProxy } = redis;
 
 test('an answer that came while this process was blocked is not late', async () => {
-  const asked = [state.readRegistry(), state.lookupKey('none'), state.readPenalties()];
+  const asked = [redis.state.readRegistry(), redis.state.lookupKey('none'), redis.state.readPenalties()];
   // The commands leave at the end of this turn.
   await turn();
   await turn();
@@ -30,8 +17,8 @@ test('an answer that came while this process was blocked is not late', async () 
 });
 
 describe('a Redis that hangs', () => {
-  beforeEach(() => server?.pause());
-  afterEach(() => server?.resume());
+  beforeEach(() => redis.server?.pause());
+  afterEach(() => redis.server?.resume());
 
   test('fails every call within its deadline, then at once, and is used again by itself when it goes on', async () => {
     const started = performance.now();
@@ -50,21 +37,21 @@ describe('a Redis that hangs', () => {
       expect(failed).toBeGreaterThanOrEqual(9);
       await Promise.all(calls);
     }
-    expect(await state.isReady()).toBe(false);
+    expect(await redis.state.isReady()).toBe(false);
 
-    await server?.resume();
+    await redis.server?.resume();
     await eventually(answers);
-    expect(await state.isReady()).toBe(true);
-    await state.cancel(shard, 'late');
+    expect(await redis.state.isReady()).toBe(true);
+    await redis.state.cancel(shard, 'late');
     expect(await redeem({ holdId: 'next' })).toMatchObject({ result: 'admitted' });
   });
 
   test('may carry out a redeem long after its caller gave up: the cancel undoes it, whichever comes first', async () => {
     expect(await outcome(redeem({ right: byTicket, holdId: 'doubtful' }))).toEqual({ unavailable: true });
-    const cancelled = outcome(state.cancel(shard, 'doubtful'));
-    await server?.resume();
+    const cancelled = outcome(redis.state.cancel(shard, 'doubtful'));
+    await redis.server?.resume();
     await cancelled;
-    await eventually(async () => 'answer' in (await outcome(state.cancel(shard, 'doubtful'))));
+    await eventually(async () => 'answer' in (await outcome(redis.state.cancel(shard, 'doubtful'))));
     await sleep(50);
     expect(await held()).toBe(0n);
     expect(await redeem({ right: byTicket, holdId: 'doubtful' })).toEqual({ result: 'closed' });
@@ -76,5 +63,5 @@ test('a connection that has gone silent is given up for a new one', async () => 
   silence();
   expect(await outcome(redeem())).toEqual({ unavailable: true });
   await eventually(answers);
-  expect(proxy?.connections).toBeGreaterThan(1);
+  expect(redis.proxy?.connections).toBeGreaterThan(1);
 });

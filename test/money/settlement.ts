@@ -1,0 +1,43 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Settlement, sealAccountRef } from '@sotto/state';
+import type { Service, TestAccount } from '../kit/service.ts';
+
+/** Shared with the tests, so that they can write their own settlements. */
+export const settlementMacKey = randomBytes(32);
+export const accountRefKey = randomBytes(32);
+
+/** A reference to an account that does not exist. */
+export const refOfStranger = (key: Buffer): string =>
+  sealAccountRef(key, { accountId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() });
+
+/** An account and its inference key, as settlements name them. */
+export async function ownerOf({ pool }: Service, { accountId, workspaceId }: TestAccount) {
+  const { rows } = await pool.query<{ id: string }>(
+    "select id from api_keys where account_id = $1 and kind = 'inference'",
+    [accountId],
+  );
+  return { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+}
+
+/** A settlement of 1,000 nano-USD, as a broker states it. Its account exists only if `accountRef` says so. */
+export const settlementOf = (changes: Partial<Settlement> = {}): Settlement => ({
+  v: 1,
+  id: randomBytes(16).toString('base64url'),
+  kind: 'charge',
+  accountRef: refOfStranger(accountRefKey),
+  chargeNusd: '1000',
+  at: 1_700_000_000_000,
+  operation: 'chat',
+  model: 'm/one',
+  provider: 'alpha',
+  privacyClass: 'private',
+  promptTokens: 1,
+  cachedTokens: 0,
+  completionTokens: 1,
+  reasoningTokens: 0,
+  attempts: 1,
+  fallback: false,
+  status: 'completed',
+  estimated: false,
+  ...changes,
+});
