@@ -11,7 +11,8 @@ import { supervise } from './supervise.mjs';
 const parts = {
   all: { args: ['--prod=false'], said: 'all dependencies, about 1.2 GB' },
   start: {
-    args: ['--prod', '--filter', '.', '--filter', '@sotto/embedded...', '--filter', '@sotto/dashboard...'],
+    // `--filter-prod` follows no package that only tests need.
+    args: ['--prod', '--filter', '.', '--filter-prod', '@sotto/embedded...', '--filter-prod', '@sotto/dashboard...'],
     said: 'the dependencies of the service, about 470 MB',
   },
 };
