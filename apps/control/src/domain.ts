@@ -1,4 +1,4 @@
-import type { Repeated } from '@sotto/server';
+import type { Task } from '@sotto/server';
 import type { FastifyInstance } from 'fastify';
 import type { Serve, ServeDependencies } from './serve/serve.ts';
 
@@ -12,5 +12,5 @@ export interface RouteContext extends Omit<ServeDependencies, 'limits'> {
 export interface Domain {
   register?(context: RouteContext): void | Promise<void>;
   /** Returns its periodic tasks. `failed` takes a task’s name and returns its error listener. */
-  tasks?(failed: (task: string) => (error: unknown) => void): readonly Repeated[];
+  tasks?(failed: (task: string) => (error: unknown) => void): readonly Task[];
 }

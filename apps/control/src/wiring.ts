@@ -229,8 +229,8 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     shards,
     watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
-    buildProjection(projector),
-    buildSettlement({ settler, metrics, now }),
+    buildProjection(projector, options.databaseUrl),
+    buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit: limits.control, now }),
     buildTickets({

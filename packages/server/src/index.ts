@@ -11,7 +11,7 @@ export { openLogOutlet } from './log-outlet.ts';
 export { AddressLimit, networkOf } from './network.ts';
 export { postJson } from './post-json.ts';
 export { randomId } from './random-id.ts';
-export { type Repeated, repeat } from './repeat.ts';
+export { type Repeated, repeat, type Task } from './repeat.ts';
 export { createServer, listenBacklog, type ServerOptions } from './server.ts';
 export { createMetricsApp, registerHealth, registerOpenApi } from './service-routes.ts';
 export { describeSettings, type SettingDescription } from './settings/describe-settings.ts';

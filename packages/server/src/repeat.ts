@@ -1,9 +1,18 @@
-/** A task that runs repeatedly, but never twice at the same time. */
-export interface Repeated {
+/** A task that a process starts and stops with itself. */
+export interface Task {
   start(): void;
-  /** Resolves when the current run has ended. */
+  /** Resolves when the task has ended. */
   stop(): Promise<void>;
 }
+
+/** A task that runs repeatedly, but never twice at the same time. */
+export interface Repeated extends Task {
+  /** Runs the task soon, instead of at the end of the interval: after the current run, if there is one. */
+  wake(): void;
+}
+
+/** One run serves all that wakes the task in this time. */
+const gatherMs = 10;
 
 /**
  * Repeats a task at an interval. A task that resolves to true has more work and runs again at once. A failure is passed
@@ -16,21 +25,34 @@ export function repeat(
 ): Repeated {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
-  let stopped = false;
+  let state: 'new' | 'waiting' | 'running' | 'stopped' = 'new';
+  let woken = false;
+  const runAfter = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(run, ms).unref();
+  };
   const run = (): void => {
+    state = 'running';
+    woken = false;
     running = task()
       .catch((error: unknown) => {
         onFailed(error);
         return false;
       })
       .then((more) => {
-        if (!stopped) timer = setTimeout(run, more === true ? 0 : intervalMs).unref();
+        if (state === 'stopped') return;
+        state = 'waiting';
+        runAfter(more === true ? 0 : woken ? gatherMs : intervalMs);
       });
   };
   return {
     start: run,
+    wake() {
+      if (state === 'waiting' && !woken) runAfter(gatherMs);
+      woken = true;
+    },
     async stop() {
-      stopped = true;
+      state = 'stopped';
       clearTimeout(timer);
       await running;
     },

@@ -3,6 +3,7 @@ import { forEachReachable, indexShardOfKey, type ProjectionPort, shardOfWallet, 
 import { preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { listen } from '../database/listen.ts';
 import type { budgets } from '../database/schema.ts';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
@@ -29,7 +30,8 @@ export interface ProjectorDependencies extends KeyTerms {
 
 /** The state remembers removed records for longer (`lateMs`), so an older projection never brings one back. */
 const staleMs = 60_000;
-const catchUpMs = 500;
+/** The interval at which changes are looked for that nothing announced. */
+const catchUpMs = 2_000;
 /** The interval at which a page of all records is projected again, even if nothing changed. */
 const refreshMs = 2_000;
 const pageSize = 1000;
@@ -323,9 +325,13 @@ function* whileFresh<Row>(rows: readonly Row[], readAt: number): Generator<Row> 
 const nextAfter = (page: readonly { readonly id: string }[]): string =>
   page.length === refreshPage ? (page.at(-1)?.id ?? firstId) : firstId;
 
-export const buildProjection = (projector: Projector): Domain => ({
-  tasks: (failed) => [
-    repeat(catchUpMs, () => projector.catchUp(), failed('projection')),
-    repeat(refreshMs, () => projector.refresh(), failed('refresh')),
-  ],
+export const buildProjection = (projector: Projector, databaseUrl: string): Domain => ({
+  tasks(failed) {
+    const catchUp = repeat(catchUpMs, () => projector.catchUp(), failed('projection'));
+    return [
+      catchUp,
+      listen(databaseUrl, 'sotto_projection', { wake: catchUp.wake, failed: failed('projection') }),
+      repeat(refreshMs, () => projector.refresh(), failed('refresh')),
+    ];
+  },
 });

@@ -28,6 +28,8 @@ export interface SettlerDependencies {
 }
 
 const settleMs = 50;
+/** The interval for bookings that failed when the broker asked for them. */
+const unaskedMs = 1_000;
 /**
  * The interval for retrying settlements that were set aside as unbookable. They are also retried at the start, because
  * a new version may be able to book them.
@@ -234,12 +236,14 @@ export interface SettlementDependencies {
   readonly settler: Settler;
   readonly metrics: Pick<ControlMetrics, 'settledAt'>;
   readonly now: () => number;
+  /** True if the broker is in this process, and asks for each booking itself. */
+  readonly isAlone: boolean;
 }
 
-export const buildSettlement = ({ settler, metrics, now }: SettlementDependencies): Domain => ({
+export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDependencies): Domain => ({
   tasks: (failed) => [
     repeat(
-      settleMs,
+      isAlone ? unaskedMs : settleMs,
       async () => {
         const isMore = await settler.settleAll();
         if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
