@@ -1,7 +1,7 @@
 import { type Mutant, mutantsAt } from '../mutant.ts';
 
 /** Each rule of who pays a charge, and each bound of what is taken. */
-export const moneyMutants: readonly Mutant[] = mutantsAt(
+const whoPays: readonly Mutant[] = mutantsAt(
   {
     folder: 'who-pays',
     file: 'apps/control/src/ledger/draw-charge.ts',
@@ -43,3 +43,49 @@ export const moneyMutants: readonly Mutant[] = mutantsAt(
     ['shortfall', 'shortfallNusd: missing()', 'shortfallNusd: 0n'],
   ],
 );
+
+/** How charges are gathered into a booking, and what a shard is told of it. */
+const booking: readonly Mutant[] = [
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'apps/control/src/settler/settler.ts',
+      tests: ['apps/control/src/settler/settler.test.ts'],
+    },
+    [
+      ['own wallets', '.filter(({ accountId }) => accounts.has(accountId))', ''],
+      ['own holds', 'holdIds.filter((id) => ids.has(id))', '[...holdIds]'],
+      ['what came before it began', 'this.#waiting.delete(shard);', ''],
+      ['callers share a batch', 'if (waiting !== undefined) return waiting;', ''],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'apps/control/src/settler/group-run.ts',
+      tests: ['apps/control/src/settler/group-run.test.ts'],
+    },
+    [
+      ['one at a time', 'this.#last = done.catch(() => {});', ''],
+      ['a failure ends only its run', 'done.catch(() => {})', 'done'],
+      ['a full group', 'this.#next.items.length < this.#most', 'true'],
+      ['a run that began', 'if (this.#next === group) this.#next = undefined;', ''],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'apps/control/src/database/in-transaction.ts',
+      tests: ['apps/control/src/ledger/ledger.integration.test.ts'],
+    },
+    [
+      [
+        'the first error',
+        'errors.find((error) => !hasSqlState(error, abortedTransaction)) ?? errors[0]',
+        'errors.at(-1)',
+      ],
+    ],
+  ),
+];
+
+export const moneyMutants: readonly Mutant[] = [...whoPays, ...booking];

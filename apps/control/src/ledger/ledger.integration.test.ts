@@ -186,6 +186,18 @@ it('waives by account: its keys share one allowance, in one batch and in several
   expect(await auditLedger(pool)).toEqual([]);
 });
 
+// The statements after the one that fails were sent already. Each fails because of it, and not because of the settlement.
+it('a booking that one of several statements sent together refuses is known as unbookable', async () => {
+  const owner = await makeOwner();
+  await creditAccount(pool, { ...owner, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
+  await pool.query('update api_keys set spent_nusd = $2 where id = $1', [owner.keyId, 2n ** 63n - 1n]);
+  const batch = [{ owner, settlement: settlementOf(randomUUID(), { id: 1, owner: 0, nusd: 5n }) }];
+  const error = await bookSettlements(pool, batch).catch((thrown: unknown) => thrown);
+  expect(postgresSettlementLedger(pool).isRefusal(error)).toBe(true);
+  await pool.query('update api_keys set spent_nusd = 0 where id = $1', [owner.keyId]);
+  expect((await bookSettlements(pool, batch)).booked).toBe(1);
+});
+
 it('books a settlement that an older version set aside as unbookable, once, and the audit is clean again', async () => {
   const owner = await makeOwner();
   await creditAccount(pool, { accountId: owner.accountId, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });

@@ -1,0 +1,166 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type AccountRef, type Settlement, type SettlementEntry, sealAccountRef, signSettlement } from '@sotto/state';
+import { expect, it } from 'vitest';
+import type { BookingResult } from '../ledger/book-settlements.ts';
+import type { AttributedSettlement } from '../ledger/record-usage.ts';
+import { Settler, type SettlerDependencies } from './settler.ts';
+
+const settlementMacKey = randomBytes(32);
+const accountRefKey = randomBytes(32);
+const nobody = 'nobody';
+
+interface Stage {
+  readonly settler: Settler;
+  /** Leaves a charge of an account in a shard's stream. */
+  leave(shard: number, accountId: string): void;
+  /** The charges of each booking so far, by account, and how each ends. */
+  readonly bookings: { readonly accounts: readonly string[]; commit(): void; fail(error: Error): void }[];
+  /** What each shard was told: the wallets with their holds, and the forgotten notes. */
+  readonly told: { readonly shard: number; readonly wallet?: string; readonly holds: number }[];
+  readonly acknowledged: number[];
+}
+
+function stage(): Stage {
+  const streams = new Map<number, SettlementEntry[]>();
+  const bookings: Stage['bookings'] = [];
+  const told: Stage['told'] = [];
+  const acknowledged: number[] = [];
+  const reader = { client: 'control', epoch: 1 };
+  const state = {
+    membership: { isCurrent: () => true, isJoined: () => true },
+    takeSettlements: async (shard: number, after: string) => ({
+      entries: (streams.get(shard) ?? []).filter(({ streamId }) => placeOf(streamId) > placeOf(after)),
+      reader,
+    }),
+    book: async ({ wallet, holdIds }: { wallet: { shard: number; walletId: string }; holdIds: readonly string[] }) =>
+      void told.push({ shard: wallet.shard, wallet: wallet.walletId, holds: holdIds.length }),
+    forget: async (shard: number, holdIds: readonly string[]) =>
+      void (holdIds.length > 0 && told.push({ shard, holds: holdIds.length })),
+    acknowledge: async (shard: number) => void acknowledged.push(shard),
+  };
+  const ledger = {
+    book: (batch: readonly AttributedSettlement[]) =>
+      new Promise<BookingResult>((resolve, reject) => {
+        const accounts = batch.map(({ owner }) => owner?.accountId ?? nobody);
+        bookings.push({ accounts, commit: () => resolve(resultOf(batch)), fail: reject });
+      }),
+    setAside: async () => {},
+    unbookable: async () => [],
+    rebooked: async () => {},
+    isRefusal: () => false,
+  };
+  const quiet = (): void => {};
+  const settler = new Settler({
+    ledger,
+    state: state as unknown as SettlerDependencies['state'],
+    settlementMacKey,
+    accountRefKey,
+    events: { shortfall: quiet, waived: quiet, booked: quiet, settlementRejected: quiet },
+  });
+  const leave: Stage['leave'] = (shard, accountId) => {
+    const owner: AccountRef = { accountId, workspaceId: randomUUID(), keyId: randomUUID() };
+    const accountRef = accountId === nobody ? 'unreadable' : sealAccountRef(accountRefKey, owner);
+    const settlement: Settlement = {
+      ...{
+        v: 1,
+        id: randomUUID(),
+        kind: 'charge',
+        accountRef,
+        chargeNusd: '5',
+        at: 0,
+        operation: 'chat',
+        model: 'm/one',
+      },
+      ...{ provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+      ...{ reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
+    };
+    const entries = streams.get(shard) ?? [];
+    entries.push({ streamId: `1-${entries.length + 1}`, ...signSettlement(settlementMacKey, settlement) });
+    streams.set(shard, entries);
+  };
+  return { settler, leave, bookings, told, acknowledged };
+}
+
+const placeOf = (streamId: string): number => Number(streamId.split('-')[1]);
+
+function resultOf(batch: readonly AttributedSettlement[]): BookingResult {
+  const idsOf = (accountId: string | undefined): string[] =>
+    batch.filter(({ owner }) => owner?.accountId === accountId).map(({ settlement }) => settlement.id);
+  const accounts = [...new Set(batch.flatMap(({ owner }) => owner?.accountId ?? []))];
+  return {
+    wallets: accounts.map((accountId) => ({
+      ...{ accountId, walletId: `wallet of ${accountId}`, balanceNusd: 1n, version: 1, keys: [], budgets: [] },
+      holdIds: idsOf(accountId),
+    })),
+    unattributedHoldIds: idsOf(undefined),
+    ...{ booked: batch.length, shortfallNusd: 0n, waivedNusd: 0n },
+  };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const [ann, bob, cleo] = ['1', '2', '3'].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
+  string,
+  string,
+  string,
+];
+
+it('books the shards that wait in one transaction, and tells each shard of its own wallets and notes', async () => {
+  const { settler, leave, bookings, told, acknowledged } = stage();
+  leave(1, ann);
+  const first = settler.settleShard(1);
+  await turn();
+  leave(2, bob);
+  leave(2, bob);
+  leave(3, cleo);
+  leave(3, nobody);
+  const others = [settler.settleShard(2), settler.settleShard(3)];
+  await turn();
+  expect(bookings.map(({ accounts }) => accounts)).toEqual([[ann]]);
+  bookings[0]?.commit();
+  await first;
+  await turn();
+  expect(bookings[1]?.accounts).toEqual([bob, bob, cleo, nobody]);
+  expect(acknowledged).toEqual([1]);
+  bookings[1]?.commit();
+  await Promise.all(others);
+  expect(told.toSorted((a, b) => a.shard - b.shard)).toEqual([
+    { shard: 1, wallet: `wallet of ${ann}`, holds: 1 },
+    { shard: 2, wallet: `wallet of ${bob}`, holds: 2 },
+    { shard: 3, wallet: `wallet of ${cleo}`, holds: 1 },
+    { shard: 3, holds: 1 },
+  ]);
+  expect(acknowledged.toSorted()).toEqual([1, 2, 3]);
+});
+
+it('books for all who wait at a shard what came before the booking began', async () => {
+  const { settler, leave, bookings } = stage();
+  leave(1, ann);
+  const first = settler.settleShard(1);
+  await turn();
+  leave(1, bob);
+  const second = settler.settleShard(1);
+  leave(1, cleo);
+  const third = settler.settleShard(1);
+  bookings[0]?.commit();
+  await first;
+  await turn();
+  expect(bookings.map(({ accounts }) => accounts)).toEqual([[ann], [bob, cleo]]);
+  bookings[1]?.commit();
+  await Promise.all([second, third]);
+});
+
+it('acknowledges nothing of a booking that failed, and books it with the next', async () => {
+  const { settler, leave, bookings, acknowledged } = stage();
+  leave(1, ann);
+  const failed = settler.settleShard(1);
+  await turn();
+  bookings[0]?.fail(new Error('no database'));
+  await expect(failed).rejects.toThrow('no database');
+  expect(acknowledged).toEqual([]);
+  const again = settler.settleShard(1);
+  await turn();
+  bookings[1]?.commit();
+  await again;
+  expect(bookings.map(({ accounts }) => accounts)).toEqual([[ann], [ann]]);
+  expect(acknowledged).toEqual([1]);
+});
