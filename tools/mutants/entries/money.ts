@@ -67,7 +67,6 @@ const booking: readonly Mutant[] = [
     },
     [
       ['one at a time', 'this.#last = done.catch(() => {});', ''],
-      ['a failure ends only its run', 'done.catch(() => {})', 'done'],
       ['a full group', 'this.#next.items.length < this.#most', 'true'],
       ['a run that began', 'if (this.#next === group) this.#next = undefined;', ''],
     ],

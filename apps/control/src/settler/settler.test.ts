@@ -141,6 +141,7 @@ it('books for all who wait at a shard what came before the booking began', async
   const second = settler.settleShard(1);
   leave(1, cleo);
   const third = settler.settleShard(1);
+  expect(third).toBe(second);
   bookings[0]?.commit();
   await first;
   await turn();
