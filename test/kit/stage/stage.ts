@@ -39,7 +39,7 @@ export class Stage<StandIns = unknown> {
     await this.#spec?.stop?.();
   }
 
-  /** Creates `account`, and spare accounts and keys. Brokers learn of an account only after half a second. */
+  /** Creates `account`, and spare accounts and keys: all at once, because each takes a moment. */
   async createAccounts({ accounts = 0, keys = 0 }: Spares = {}): Promise<void> {
     const owned = this.service.createAccount({ usd: 1000 });
     const spare = Array.from({ length: accounts }, () => this.service.createAccount());

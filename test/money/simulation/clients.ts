@@ -19,7 +19,7 @@ export function mint(ground: Ground): void {
     );
 }
 
-export function ask(ground: Ground): void {
+export function clientAsks(ground: Ground): void {
   const broker = ground.random.pick(ground.brokers);
   const ticket = ground.random.chance(0.5) ? ground.random.pick(ground.tickets.slice(-20)) : undefined;
   const key = ticket?.key ?? ground.random.pick(ground.ledger.keys);

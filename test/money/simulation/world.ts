@@ -1,6 +1,6 @@
 import { monthOf, type ShardData } from '@sotto/state';
 import { brokerTask, startBroker } from './brokers.ts';
-import { ask, end, mint } from './clients.ts';
+import { clientAsks, end, mint } from './clients.ts';
 import { controlTask, startControl } from './controls.ts';
 import { fault } from './disasters.ts';
 import { type Faults, Ground, shard } from './ground.ts';
@@ -96,7 +96,7 @@ export class World {
         );
         break;
       case 'request':
-        ask(this.#ground);
+        clientAsks(this.#ground);
         break;
       case 'end':
         end(this.#ground, random.pick([...this.#ground.open]));

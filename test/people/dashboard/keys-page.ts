@@ -1,5 +1,4 @@
 import type { Page } from 'playwright-core';
-import { ask as askWithKey } from '../../kit/client.ts';
 import type { SignedUp } from '../../kit/signed-up.ts';
 import type { Stage } from './stage.ts';
 
@@ -33,8 +32,6 @@ export async function choose(page: Page, name: string, deed: string): Promise<vo
   await page.getByRole('button', { name: `Actions for ${name}` }).click();
   await page.getByRole('menuitem', { name: deed }).click();
 }
-
-export const ask = ({ service }: Stage, key: string, model = 'acme/small') => askWithKey(service, key, { model });
 
 /** Adds a person to the default workspace of another, directly in the database. Invitations have their own tests. */
 export async function join(stage: Stage, owner: SignedUp, member: SignedUp, role: string): Promise<void> {

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
+import { ask } from '../../kit/client.ts';
 import { keyLooks } from './key-looks.suite.ts';
-import { api, ask, choose, dialog, join, makeKey, openDialog, row, visit } from './keys-page.ts';
+import { api, choose, dialog, join, makeKey, openDialog, row, visit } from './keys-page.ts';
 import { describeDashboard, expectAccessible, holdBack, keepPicture } from './stage.ts';
+
+const model = 'acme/small';
 
 await describeDashboard('keys', (stage) => {
   it('begin empty, with a link to create the first', async () => {
@@ -29,7 +32,7 @@ await describeDashboard('keys', (stage) => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Create key');
     expect(await page.content()).not.toContain(key);
     expect(await row(page, 'laptop').textContent()).toContain(key.slice(-4));
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
     // The dialog for the next key does not contain the secret either.
     await openDialog(page);
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe('');
@@ -81,13 +84,13 @@ await describeDashboard('keys', (stage) => {
     await page.context().request.patch(`/v1/keys/${id}`, { data: { credit_limit_usd: 0 } });
     await page.reload();
     await row(page, 'bounded').getByText('Limit reached').waitFor();
-    expect((await ask(stage, key)).status).toBe(402);
+    expect((await ask(stage.service, key, { model })).status).toBe(402);
     await choose(page, 'bounded', 'Change');
     await dialog(page).getByLabel('Limit in USD').fill('2');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await dialog(page).waitFor({ state: 'hidden' });
     await expect.poll(() => row(page, 'bounded').textContent()).toContain('of $2.00');
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
   });
 
   it('change their name and access, and the focus returns to its place', async () => {
@@ -102,7 +105,7 @@ await describeDashboard('keys', (stage) => {
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await row(page, 'new name').getByText('Tickets only').waitFor();
     await dialog(page).waitFor({ state: 'hidden' });
-    const refused = await ask(stage, key);
+    const refused = await ask(stage.service, key, { model });
     expect(refused.status).toBe(403);
     expect(refused.json).toMatchObject({ error: { type: 'compatibility_access_disabled' } });
     await choose(page, 'new name', 'Change');
@@ -118,20 +121,20 @@ await describeDashboard('keys', (stage) => {
     const page = await stage.open('/keys', { as: await stage.person() });
     const key = await makeKey(page, 'leaked');
     await makeKey(page, 'kept');
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
     await choose(page, 'leaked', 'Revoke');
     const question = page.getByRole('alertdialog');
     await question.getByText('You cannot undo this.').waitFor();
     await expectAccessible(page);
     await keepPicture(page, 'keys-revoke');
     await question.getByRole('button', { name: 'Cancel' }).click();
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
     await choose(page, 'leaked', 'Revoke');
     await question.getByRole('button', { name: 'Revoke key' }).click();
     await row(page, 'leaked').waitFor({ state: 'hidden' });
     // The button that opened the dialog has disappeared with its row.
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
-    expect((await ask(stage, key)).status).toBe(401);
+    expect((await ask(stage.service, key, { model })).status).toBe(401);
     await page.getByRole('switch', { name: 'Show revoked (1)' }).click();
     await row(page, 'leaked').getByText('Revoked', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Actions for leaked' }).click();
@@ -169,11 +172,11 @@ await describeDashboard('keys', (stage) => {
     await question.getByText('until you enable it again').waitFor();
     await question.getByRole('button', { name: 'Disable key' }).click();
     await row(page, 'paused').getByText('Disabled').waitFor();
-    expect((await ask(stage, key)).status).toBe(401);
+    expect((await ask(stage.service, key, { model })).status).toBe(401);
     await choose(page, 'paused', 'Enable');
     await question.getByRole('button', { name: 'Enable key' }).click();
     await row(page, 'paused').getByText('Active').waitFor();
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
   });
 
   it('are rotated: the new secret is shown once, and the old one works until its overlap ends', async () => {
@@ -192,14 +195,14 @@ await describeDashboard('keys', (stage) => {
     expect(await page.content()).not.toContain(second);
     await row(page, 'rotated').getByText('old secret until').waitFor();
     expect(await row(page, 'rotated').textContent()).toContain(second.slice(-4));
-    for (const key of [first, second]) expect((await ask(stage, key)).status).toBe(200);
+    for (const key of [first, second]) expect((await ask(stage.service, key, { model })).status).toBe(200);
     await choose(page, 'rotated', 'Rotate');
     await dialog(page).getByLabel('The old secret stops').selectOption({ label: 'At once' });
     await dialog(page).getByText('are refused from now on').waitFor();
     await dialog(page).getByRole('button', { name: 'Create new secret' }).click();
     const third = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
-    for (const key of [first, second]) expect((await ask(stage, key)).status).toBe(401);
-    expect((await ask(stage, third)).status).toBe(200);
+    for (const key of [first, second]) expect((await ask(stage.service, key, { model })).status).toBe(401);
+    expect((await ask(stage.service, third, { model })).status).toBe(200);
   });
 
   it('take an expiry, allowed models and rate limits, and keep what is not changed', async () => {
@@ -227,8 +230,8 @@ await describeDashboard('keys', (stage) => {
     await dialog(page).getByRole('button', { name: 'Done' }).click();
     await row(page, 'ruled').getByText('May 17, 2090').waitFor();
     await row(page, 'ruled').getByText('1 model').waitFor();
-    expect((await ask(stage, key)).status).toBe(403);
-    const allowed = await ask(stage, key, 'acme/plain');
+    expect((await ask(stage.service, key, { model })).status).toBe(403);
+    const allowed = await ask(stage.service, key, { model: 'acme/plain' });
     expect(allowed.status).toBe(200);
     expect(allowed.headers.get('x-ratelimit-limit-requests')).toBe('7');
     const [made] = (await api(page, '/keys')).data;
@@ -240,7 +243,7 @@ await describeDashboard('keys', (stage) => {
     await dialog(page).waitFor({ state: 'hidden' });
     const [changed] = (await api(page, '/keys')).data;
     expect(changed).toMatchObject({ expires_at: made.expires_at, requests_per_minute: 7, allowed_models: null });
-    expect((await ask(stage, key)).status).toBe(200);
+    expect((await ask(stage.service, key, { model })).status).toBe(200);
   });
 
   it('are revoked many at once after a confirmation that names each; hidden and unselected ones stay', async () => {
@@ -331,7 +334,7 @@ await describeDashboard('keys', (stage) => {
     expect(key).toMatch(/^sotto_mgt_/);
     const balance = await fetch(`${stage.service.controlUrl}/balance`, { headers: { authorization: `Bearer ${key}` } });
     expect(await balance.json()).toMatchObject({ available: 10 });
-    expect((await ask(stage, key)).status).toBe(403);
+    expect((await ask(stage.service, key, { model })).status).toBe(403);
   });
 
   it('offer each role its own actions, and no more', async () => {
