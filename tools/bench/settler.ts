@@ -31,7 +31,7 @@ const settlementMacKey = Buffer.alloc(32, 2);
 
 const postgres = await startOwnPostgres({ durability: 'full' });
 const databaseUrl = await postgres.createDatabase();
-const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+const pool = new pg.Pool({ connectionString: databaseUrl, max: 10, pipeline: true });
 
 interface Payer extends AccountRef {
   readonly walletId: string;

@@ -40,7 +40,9 @@ export const environmentSchema = z.object({
   CONFIDENTIAL_TLS: setting.confidentialTls.describe(
     "The broker's `CONFIDENTIAL_TLS`, used when `CONFIDENTIAL_ORIGIN` is not set: `off` means `http`.",
   ),
-  DATABASE_URL: setting.postgresUrl.describe('PostgreSQL 15 or later.'),
+  DATABASE_URL: setting.postgresUrl.describe(
+    'PostgreSQL 15 or later. A pooler in front of it must keep sessions, because control prepares statements and listens.',
+  ),
   REDIS_URL: setting.redisUrl.describe(
     'Redis 7 or Valkey, shared with the broker. List several hosts, or add `?cluster=1`, for a cluster.',
   ),

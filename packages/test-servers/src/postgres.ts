@@ -45,7 +45,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
  * connection has closed. A connection that breaks without a listener would end the process.
  */
 export function openTestPool(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 5 });
+  const pool = new pg.Pool({ connectionString: url, max: 5, pipeline: true });
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

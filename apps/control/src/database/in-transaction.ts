@@ -28,8 +28,8 @@ export async function inTransaction<T>(
 const abortedTransaction = '25P02';
 
 /**
- * Resolves to the results of statements that were sent to one transaction without waiting for each other. If one fails, those after
- * it fail as well, because the transaction is aborted. Throws the error of the first.
+ * Resolves to the results of statements that were sent to one transaction without waiting for each other, by a pool with `pipeline`.
+ * If one fails, those after it fail as well, because the transaction is aborted. Throws the error of the first.
  */
 export async function sentTogether<const T extends readonly unknown[]>(
   sent: T,
