@@ -67,3 +67,25 @@ it('is not woken before its start or after its stop', async () => {
   await vi.advanceTimersByTimeAsync(120_000);
   expect(runs()).toBe(1);
 });
+
+it('waits for the interval after a failure, whoever wakes it', async () => {
+  let runs = 0;
+  const failures: unknown[] = [];
+  const task = repeat(
+    60_000,
+    async () => {
+      runs += 1;
+      task.wake();
+      throw new Error('no database');
+    },
+    (error) => failures.push(error),
+  );
+  task.start();
+  await vi.advanceTimersByTimeAsync(1000);
+  task.wake();
+  await vi.advanceTimersByTimeAsync(58_000);
+  expect({ runs, failures: failures.length }).toEqual({ runs: 1, failures: 1 });
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(runs).toBe(2);
+  await task.stop();
+});

@@ -16,7 +16,7 @@ const gatherMs = 10;
 
 /**
  * Repeats a task at an interval. A task that resolves to true has more work and runs again at once. A failure is passed
- * to `onFailed`, and the task runs again after the interval.
+ * to `onFailed`, and the task runs again after the interval, even if it is woken before.
  */
 export function repeat(
   intervalMs: number,
@@ -35,14 +35,19 @@ export function repeat(
     state = 'running';
     woken = false;
     running = task()
-      .catch((error: unknown) => {
-        onFailed(error);
-        return false;
-      })
-      .then((more) => {
+      .then(
+        (more) => (more === true ? 0 : woken ? gatherMs : intervalMs),
+        (error: unknown) => {
+          onFailed(error);
+          // So that a wake-up does not cut the interval short.
+          woken = true;
+          return intervalMs;
+        },
+      )
+      .then((ms) => {
         if (state === 'stopped') return;
         state = 'waiting';
-        runAfter(more === true ? 0 : woken ? gatherMs : intervalMs);
+        runAfter(ms);
       });
   };
   return {

@@ -1,4 +1,4 @@
-// Streams an object with Instructor from an answer that breaks off, and prints whether its loop ended.
+// Streams an object with Instructor from an answer that breaks off, and prints that its loop begins, and how it ends.
 // Usage: instructor-program.mjs BASE_URL KEY MODEL TEXT
 import createInstructor from '@instructor-ai/instructor';
 import OpenAI from 'openai';
@@ -12,6 +12,7 @@ const stream = await client.chat.completions.create({
   response_model: { name: 'said', schema: z.object({ city: z.string() }) },
   stream: true,
 });
+console.log('begins');
 try {
   for await (const _ of stream);
   console.log('ended');

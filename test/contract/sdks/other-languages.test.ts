@@ -15,16 +15,18 @@ const run = promisify(execFile);
 
 /** The files of requirements, each for a Python of its own: their libraries need different versions of OpenAI's SDK. */
 const requirementFiles = ['requirements.txt', 'requirements-openai-2.txt'];
-const pythons = (process.env.SOTTO_TEST_PYTHONS ?? '').split(':');
-const hasPython = requirementFiles.every(
-  (_, index) => spawnSync(pythons[index] ?? '', ['-c', 'import openai, litellm']).status === 0,
-);
-if (!hasPython) {
-  noteSkip(
-    'the client libraries of Python',
-    `install ${requirementFiles.join(' and ')} of test/contract/sdks/python for a Python each, and set SOTTO_TEST_PYTHONS to the two, with a colon between them.`,
-  );
-}
+const pythons = requirementFiles.map((file, at) => {
+  const program = process.env.SOTTO_TEST_PYTHONS?.split(':')[at] ?? '';
+  // Both files bring these two.
+  const able = program !== '' && spawnSync(program, ['-c', 'import openai, litellm']).status === 0;
+  if (!able) {
+    noteSkip(
+      `the client libraries of Python in ${file}`,
+      `install ${requirementFiles.join(' and ')} of test/contract/sdks/python for a Python each, and set SOTTO_TEST_PYTHONS to the two, with a colon between them.`,
+    );
+  }
+  return { program, able };
+});
 
 /** Each library that has a file in python/libraries, and the Python that has it. */
 const inPython = readdirSync(join(here, 'python/libraries'))
@@ -37,7 +39,7 @@ const inPython = readdirSync(join(here, 'python/libraries'))
         .some((line) => /^[\w-]+/.exec(line)?.[0] === library),
     );
     if (at === -1) throw new Error(`No requirements name ${library}.`);
-    return { library, python: pythons[at] ?? '' };
+    return { library, program: '', able: false, ...pythons[at] };
   });
 
 /** The errors of libraries that know a conversation that is too long, so that their user can shorten it. */
@@ -94,18 +96,20 @@ await describeStage('clients of other languages', sdkSpec, (stage) => {
     return own;
   };
 
-  describe.skipIf(!hasPython)('Python', () => {
-    it.each(inPython)(
-      '$library shows its user the same as straight at the provider',
-      async ({ library, python }) => {
-        const { tooLong } = await expectTheSame(async (place) => {
-          const { stdout } = await run(python, [join(here, 'python/clients.py'), library, ...place]);
-          return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Outcomes;
-        });
-        if (overflows[library] !== undefined) expect(tooLong).toEqual({ error: overflows[library] });
-      },
-      300_000,
-    );
+  describe('Python', () => {
+    for (const { library, program, able } of inPython) {
+      it.skipIf(!able)(
+        `${library} shows its user the same as straight at the provider`,
+        async () => {
+          const { tooLong } = await expectTheSame(async (place) => {
+            const { stdout } = await run(program, [join(here, 'python/clients.py'), library, ...place]);
+            return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Outcomes;
+          });
+          if (overflows[library] !== undefined) expect(tooLong).toEqual({ error: overflows[library] });
+        },
+        300_000,
+      );
+    }
   });
 
   describe.skipIf(!hasGo)('Go', () => {

@@ -1,4 +1,4 @@
-/** What is off unless an operator turns it on, with the settings that do. */
+/** Features that are off unless an operator turns them on, with the settings that do. */
 const settings = {
   images: { IMAGE_GENERATION: 'on' },
   speech: { SPEECH_SYNTHESIS: 'on' },

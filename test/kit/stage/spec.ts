@@ -4,7 +4,7 @@ import type { ProviderHandler, SeenRequest } from '../provider.ts';
 import type { ServiceOptions } from '../service.ts';
 import type { Feature } from './features.ts';
 
-/** What a suite needs: the providers and models of its service, and the settings. The names of fields with `_` are those of the files. */
+/** The needs of a suite: the providers and models of its service, and the settings. The names of fields with `_` are those of the files. */
 export interface StageSpec<StandIns = unknown>
   extends Pick<
     ServiceOptions,

@@ -53,7 +53,7 @@ export class Stage<StandIns = unknown> {
     return present(this.#service);
   }
 
-  /** What the spec started besides providers. */
+  /** The servers and tools that the spec started besides providers. */
   get standIns(): StandIns {
     return present(this.#spec?.standIns);
   }

@@ -29,6 +29,7 @@ export function startControl(ground: Ground): Control {
       unbookable: async () => [],
       rebooked: async () => {},
       isRefusal: () => false,
+      isHeldUp: () => false,
     },
     state,
     settlementMacKey: macKey,

@@ -68,7 +68,7 @@ export interface Control {
 export type Carrier = <T>(run: () => T) => Promise<T>;
 
 /**
- * What every actor of a simulated world acts on: the clock, the network, Redis, the ledger and the requests. One seed drives it.
+ * The ground on which every actor of a simulated world acts: the clock, the network, Redis, the ledger and the requests. One seed drives it.
  */
 export class Ground {
   readonly random: Random;

@@ -290,7 +290,14 @@ test('a shard that cannot be reached keeps no other from being settled', async (
         return { entries: [], reader: { client: 'control', epoch: 1 } };
       },
     },
-    ledger: { book: never, setAside: never, unbookable: never, rebooked: never, isRefusal: () => false },
+    ledger: {
+      book: never,
+      setAside: never,
+      unbookable: never,
+      rebooked: never,
+      isRefusal: () => false,
+      isHeldUp: () => false,
+    },
     ...{ settlementMacKey: randomBytes(32), accountRefKey: randomBytes(32) },
     events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });

@@ -56,6 +56,8 @@ const booking: readonly Mutant[] = [
       ['own wallets', '.filter(({ accountId }) => accounts.has(accountId))', ''],
       ['own holds', 'holdIds.filter((id) => ids.has(id))', '[...holdIds]'],
       ['what came before it began', 'this.#waiting.delete(shard);', ''],
+      ['a held-up account', 'if (!this.#deps.ledger.isHeldUp(error)) throw error;', 'throw error;'],
+      ['apart for a while', 'if (performance.now() < this.#apartUntil) return this.#ownBookings.add(verified);', ''],
       ['callers share a batch', 'if (waiting !== undefined) return waiting;', ''],
     ],
   ),

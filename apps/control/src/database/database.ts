@@ -15,6 +15,8 @@ export function openDatabase(url: string): DatabaseConnection {
     max: 20,
     connectionTimeoutMillis: 3000,
     statement_timeout: 15_000,
+    // The server ends the transactions of a process that has vanished, and with them its locks.
+    idle_in_transaction_session_timeout: 15_000,
     // Statements of one connection travel without waiting for the answers before them.
     pipeline: true,
   });

@@ -11,6 +11,7 @@ export async function inTransaction<T>(
   mode?: 'isolation level repeatable read read only',
 ): Promise<T> {
   const client = await pool.connect();
+  let isUnusable = false;
   try {
     await client.query(mode === undefined ? 'begin' : `begin ${mode}`);
     const result = await work(client);
@@ -18,14 +19,19 @@ export async function inTransaction<T>(
     if (command !== 'COMMIT') throw new Error('the transaction was aborted');
     return result;
   } catch (error) {
-    await client.query('rollback').catch(() => {});
+    isUnusable = staleStatement.some((state) => hasSqlState(error, state));
+    await client.query('rollback').catch(() => {
+      isUnusable = true;
+    });
     throw error;
   } finally {
-    client.release();
+    client.release(isUnusable);
   }
 }
 
 const abortedTransaction = '25P02';
+/** A prepared statement of another schema, or one that a pooler has forgotten. Another connection prepares it anew. */
+const staleStatement = ['0A000', '26000'];
 
 /**
  * Resolves to the results of statements that were sent to one transaction without waiting for each other, by a pool with `pipeline`.

@@ -98,6 +98,11 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
 
   const known = new Set(locked.map(({ id }) => id));
   const charges = batch.filter(({ settlement }) => settlement.kind === 'charge');
+  const of = {
+    keys: Map.groupBy(keys, ({ accountId }) => accountId),
+    budgets: Map.groupBy(budgets, ({ accountId }) => accountId),
+    charges: Map.groupBy(charges, ({ owner }) => owner?.accountId),
+  };
   return {
     booked: postings.used.length,
     shortfallNusd: postings.shortfallNusd,
@@ -113,19 +118,19 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
         // As `spendableNusd` has it.
         balanceNusd: deleted_at === null ? (charged ?? BigInt(balance_nusd)) : 0n,
         version: Number(version) + (charged === undefined ? 0 : 1),
-        keys: keys.filter((key) => key.accountId === id),
-        budgets: budgets.filter((budget) => budget.accountId === id),
-        holdIds: charges.filter(({ owner }) => owner?.accountId === id).map(({ settlement }) => settlement.id),
+        keys: of.keys.get(id) ?? [],
+        budgets: of.budgets.get(id) ?? [],
+        holdIds: (of.charges.get(id) ?? []).map(({ settlement }) => settlement.id),
       };
     }),
   };
 }
 
-// Locks are taken in one order, so that two bookings never deadlock. The setting is for the trigger that books months for the
+// Locks are taken in one order, so that two bookings never deadlock. They do not hold up rows that refer to these accounts. The setting is for the trigger that books months for the
 // previous release.
 const selectPayers = prepared(
   `select id, wallet_id, balance_nusd, version, granted_month, deleted_at, set_config('sotto.books_months', 'on', true)
-   from accounts where id = any($1::uuid[]) order by id for update`,
+   from accounts where id = any($1::uuid[]) order by id for no key update`,
 );
 const lockPayers = async (client: pg.PoolClient, batch: readonly AttributedSettlement[]): Promise<AccountRow[]> =>
   (await selectPayers<AccountRow>(client, [[...new Set(batch.flatMap(({ owner }) => owner?.accountId ?? []))]])).rows;

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type AccountRef, createMemoryState, MemoryStore, type Settlement, sealAccountRef } from '@sotto/state';
 import fc from 'fast-check';
+import pg from 'pg';
 import { expect, it } from 'vitest';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { Settler } from '../settler/settler.ts';
@@ -196,6 +197,24 @@ it('a booking that one of several statements sent together refuses is known as u
   expect(postgresSettlementLedger(pool).isRefusal(error)).toBe(true);
   await pool.query('update api_keys set spent_nusd = 0 where id = $1', [owner.keyId]);
   expect((await bookSettlements(pool, batch)).booked).toBe(1);
+});
+
+// Possible fault: an account that another transaction holds stops the bookings of all accounts, or its charge is set aside.
+it('tells an account that is held up from a settlement that cannot be booked', async () => {
+  const owner = await makeOwner();
+  await creditAccount(pool, { ...owner, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
+  const batch = [{ owner, settlement: settlementOf(randomUUID(), { id: 1, owner: 0, nusd: 5n }) }];
+  const hasty = new pg.Pool({ ...pool.options, statement_timeout: 200 });
+  const holder = await pool.connect();
+  await holder.query('begin');
+  await holder.query('select from accounts where id = $1 for update', [owner.accountId]);
+  const error = await bookSettlements(hasty, batch).catch((thrown: unknown) => thrown);
+  const { isHeldUp, isRefusal } = postgresSettlementLedger(pool);
+  expect([isHeldUp(error), isRefusal(error)]).toEqual([true, false]);
+  await holder.query('rollback');
+  holder.release();
+  expect((await bookSettlements(hasty, batch)).booked).toBe(1);
+  await hasty.end();
 });
 
 it('books a settlement that an older version set aside as unbookable, once, and the audit is clean again', async () => {

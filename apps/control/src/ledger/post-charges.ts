@@ -5,13 +5,13 @@ import { drawCharge, type MonthlyGrant } from './draw-charge.ts';
 import { ledgerAccounts } from './post-transaction.ts';
 import type { AttributedSettlement, UsedSettlement } from './record-usage.ts';
 
-/** What the ledger knows of the payers of a batch, under their locks. */
+/** The payers of a batch, as the ledger has them under their locks. */
 export interface Payers {
   readonly balances: ReadonlyMap<string, Nusd>;
   readonly grants: ReadonlyMap<string, readonly MonthlyGrant[]>;
 }
 
-/** What to write for a batch. */
+/** The rows to write for a batch. */
 export interface Postings {
   readonly transactions: readonly { readonly id: string; readonly reference: string }[];
   readonly entries: readonly { readonly transactionId: string; readonly account: string; readonly amount: Nusd }[];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SettlementEntry } from '@sotto/state';
 import type pg from 'pg';
+import { hasSqlState } from '../database/failures.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';
 import type { AttributedSettlement } from './record-usage.ts';
 
@@ -30,6 +31,8 @@ export interface SettlementLedger {
    * Whether an error of `book` means that the settlements cannot be booked, rather than that the ledger is unavailable.
    */
   isRefusal(error: unknown): boolean;
+  /** Whether an error of `book` means that another transaction held up an account of the batch. */
+  isHeldUp(error: unknown): boolean;
 }
 
 const maxPayloadLength = 4096;
@@ -65,7 +68,11 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
   },
 
   isRefusal,
+  isHeldUp: (error) => heldUp.some((state) => hasSqlState(error, state)),
 });
+
+/** A statement or a lock that took too long, and a deadlock. */
+const heldUp = ['57014', '55P03', '40P01'];
 
 /** Whether the settlements’ values cannot be booked (SQLSTATE classes 22 and 23, or a time out of range). */
 function isRefusal(error: unknown): boolean {

@@ -3,7 +3,7 @@ interface Group<Item, Result> {
   readonly done: Promise<Result>;
 }
 
-/** Does work for many callers at once, one run at a time. What comes during a run waits, and all of it is in the next. */
+/** Does work for many callers at once, one run at a time. Items that come during a run wait, and all of them are in the next. */
 export class GroupRun<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<Result>;
   readonly #most: number;

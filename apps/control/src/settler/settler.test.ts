@@ -15,7 +15,7 @@ interface Stage {
   leave(shard: number, accountId: string): void;
   /** The charges of each booking so far, by account, and how each ends. */
   readonly bookings: { readonly accounts: readonly string[]; commit(): void; fail(error: Error): void }[];
-  /** What each shard was told: the wallets with their holds, and the forgotten notes. */
+  /** The news of each shard: the wallets with their holds, and the forgotten notes. */
   readonly told: { readonly shard: number; readonly wallet?: string; readonly holds: number }[];
   readonly acknowledged: number[];
 }
@@ -48,6 +48,7 @@ function stage(): Stage {
     unbookable: async () => [],
     rebooked: async () => {},
     isRefusal: () => false,
+    isHeldUp: (error: unknown) => error instanceof HeldUp,
   };
   const quiet = (): void => {};
   const settler = new Settler({
@@ -80,6 +81,9 @@ function stage(): Stage {
   };
   return { settler, leave, bookings, told, acknowledged };
 }
+
+/** What the ledger throws if another transaction holds an account. */
+class HeldUp extends Error {}
 
 const placeOf = (streamId: string): number => Number(streamId.split('-')[1]);
 
@@ -164,4 +168,32 @@ it('acknowledges nothing of a booking that failed, and books it with the next', 
   await again;
   expect(bookings.map(({ accounts }) => accounts)).toEqual([[ann], [ann]]);
   expect(acknowledged).toEqual([1]);
+});
+
+it('an account that is held up holds up only its own shard', async () => {
+  const { settler, leave, bookings, acknowledged } = stage();
+  for (const [shard, accountId] of [ann, bob, cleo].entries()) leave(shard, accountId);
+  const all = Promise.allSettled([0, 1, 2].map((shard) => settler.settleShard(shard)));
+  await turn();
+  expect(bookings.map(({ accounts }) => accounts)).toEqual([[ann, bob, cleo]]);
+  bookings[0]?.fail(new HeldUp());
+  for (const [at, accountId] of [ann, bob, cleo].entries()) {
+    await turn();
+    const booking = bookings[at + 1];
+    expect(booking?.accounts).toEqual([accountId]);
+    if (accountId === bob) booking?.fail(new HeldUp());
+    else booking?.commit();
+  }
+  expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(acknowledged).toEqual([0, 2]);
+  // The next charges do not wait together with the one that is held up.
+  leave(2, cleo);
+  const again = [settler.settleShard(1), settler.settleShard(2)];
+  await turn();
+  expect(bookings.at(-1)?.accounts).toEqual([bob]);
+  bookings.at(-1)?.commit();
+  await turn();
+  expect(bookings.at(-1)?.accounts).toEqual([cleo]);
+  bookings.at(-1)?.commit();
+  await Promise.all(again);
 });

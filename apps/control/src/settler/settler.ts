@@ -38,6 +38,8 @@ const rebookMs = 3_600_000;
 const batchSize = 500;
 /** The settlements after which no further shard joins a booking. */
 const bookingSize = 2000;
+/** How long the shards book on their own after an account was held up. */
+const apartMs = 60_000;
 
 interface VerifiedSettlement extends AttributedSettlement {
   readonly shard: number;
@@ -60,6 +62,10 @@ export class Settler {
     (batch) => this.#book(batch),
     bookingSize,
   );
+  /** Each shard in a transaction of its own, so that an account that is held up holds up only its shard. */
+  readonly #ownBookings = new GroupRun<VerifiedSettlement, readonly BookingResult[]>((batch) => this.#book(batch), 1);
+  /** The time until which each shard books on its own, of `performance.now()`. */
+  #apartUntil = Number.NEGATIVE_INFINITY;
 
   constructor(deps: SettlerDependencies) {
     this.#deps = deps;
@@ -147,11 +153,23 @@ export class Settler {
     if (last === undefined) return false;
     const { verified, rejected } = this.#read(shard, entries);
     for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
-    if (verified.length > 0) await this.#tell(shard, partOf(verified, await this.#bookings.add(verified)));
+    if (verified.length > 0) await this.#tell(shard, partOf(verified, await this.#enter(verified)));
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
     events.booked({ shard, settlements: entries.length });
     return entries.length === batchSize;
+  }
+
+  /** Books with the other shards that wait, or apart from them while an account is held up. */
+  async #enter(verified: readonly VerifiedSettlement[]): Promise<readonly BookingResult[]> {
+    if (performance.now() < this.#apartUntil) return this.#ownBookings.add(verified);
+    try {
+      return await this.#bookings.add(verified);
+    } catch (error) {
+      if (!this.#deps.ledger.isHeldUp(error)) throw error;
+      this.#apartUntil = performance.now() + apartMs;
+      return this.#ownBookings.add(verified);
+    }
   }
 
   /** Writes bookings to the state. */

@@ -26,7 +26,7 @@ const verifiers: ProviderVerifiers = {
   verifyNvidia: (evidence, asked, time) => verifyNvidiaUnder(nvidiaIntermediates, evidence, asked, time),
 };
 
-/** What a test changes of a valid document. */
+/** The changes that a test makes to a valid document. */
 export interface Made {
   readonly privacyClass?: 'tee' | 'e2ee';
   readonly machine?: MachineSettings;
@@ -73,6 +73,6 @@ export const verify = (
 export const verifyOf = async (name: EnclaveName, made: Made = {}, changes: Partial<ProviderChallenge> = {}) =>
   verify(name, await documentOf(name, made), changes);
 
-/** What a test compares of a verification. */
+/** The parts of a verification that a test compares. */
 export const told = ({ verdict, checks, key }: ProviderVerification) => ({ verdict, failed: failed(checks), key });
 export const untrustedBy = (...checks: readonly string[]) => ({ verdict: 'untrusted', failed: checks });

@@ -117,7 +117,7 @@ export class Purse {
       );
       if (paid !== undefined) return paid;
       const ready = 'wallet is null and aside = 0 and ready_at <= ?';
-      // Credits of one key, if there are enough: a mixture tells that somebody has both.
+      // Credits of one key, if there are enough, because a mixture tells that one person has both.
       const [key] = this.#file.read<{ key_id: string }>(
         `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerLot} order by random() limit 1`,
         this.#now(),

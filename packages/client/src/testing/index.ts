@@ -1,4 +1,4 @@
-/** What tests need of the client beyond its entry: its parts, and stand-ins for what it speaks to. */
+/** The parts of the client that tests need beyond its entry, and stand-ins for what it speaks to. */
 
 export { agents } from '../agents/index.ts';
 export { readPrices } from '../bill/price-list.ts';

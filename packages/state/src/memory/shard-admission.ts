@@ -30,7 +30,7 @@ export function peek(shard: ShardData, { right, generation }: RightToCheck, now:
   return isStale ? undefined : rateStatus(shard, keyHash, now);
 }
 
-/** Who redeems, and when. */
+/** The redeeming process, and the time. */
 interface Redeemer {
   readonly client: string;
   readonly now: number;

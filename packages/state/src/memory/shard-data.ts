@@ -135,7 +135,7 @@ export const emptyShard = (): ShardData => ({
 /** The funds of wallets and keys that are not projected. Older than every version. */
 export const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
 
-/** What counts of a shard, in a form that can be compared. */
+/** The data of a shard that count, in a form that can be compared. */
 export const snapshotOf = (shard: ShardData): object => ({
   epoch: shard.epoch === undefined ? undefined : { id: shard.epoch, isOpen: shard.isOpen },
   members: Object.fromEntries(

@@ -3,7 +3,7 @@ import type { KeyProjection, VersionedKey } from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { ShardData } from './shard-data.ts';
 
-/** What a key's record permits now: which secrets open it, and which tickets and plans are of its generation. */
+/** The rights of a key's record now: which secrets open it, and which tickets and plans are of its generation. */
 
 /** Whether a key has not expired, and has this secret now. A ticket shows no secret. */
 export function opens(

@@ -70,7 +70,7 @@ export interface WorkspaceProjection {
 export interface MonthSpend {
   /** UTC, `YYYY-MM`. */
   readonly month: string;
-  /** What the ledger booked of the month's requests. It never falls. */
+  /** The sum that the ledger booked of the month's requests. It never falls. */
   readonly spentNusd: Nusd;
 }
 
