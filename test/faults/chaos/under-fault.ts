@@ -30,7 +30,7 @@ export interface History {
   sent: Sent[];
   begun: number;
   brokerDied: boolean;
-  /** Requests whose charge only a broker and a Redis knew, when the broker died and the Redis lost its data. */
+  /** Requests whose charge perhaps only the broker knew, because Redis did not take it or lost it, when the broker ended. */
   readonly forgotten: Set<Sent>;
 }
 
@@ -64,7 +64,9 @@ export async function goThrough(rig: Rig, history: History, together: readonly F
       begun.push(fault);
       await fault.begin(rig);
     }
-    const forgets = faults.some(({ redisForgets }) => redisForgets) && faults.some(({ brokerDies }) => brokerDies);
+    const forgets =
+      faults.some(({ to }) => to === 'redis') &&
+      faults.some(({ brokerDies, brokerStops }) => brokerDies || brokerStops);
     lostFrom = forgets ? beganAt - bookedWithinMs : lostFrom;
     lostUntil = load.elapsedMs;
     await new Promise((resolve) => setTimeout(resolve, Math.max(...faults.map(({ lastsMs }) => lastsMs))));

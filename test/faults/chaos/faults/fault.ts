@@ -30,8 +30,8 @@ export interface Fault {
   readonly ready?: { readonly broker?: boolean; readonly control?: boolean };
   /** Whether an answer that arrived completely from the provider may be lost and still be charged. */
   readonly brokerDies?: boolean;
-  /** Whether Redis loses writes that it accepted. Then only the broker that made them still knows them. */
-  readonly redisForgets?: boolean;
+  /** Whether the broker ends and tells Redis first what it has charged, as far as Redis takes it. */
+  readonly brokerStops?: boolean;
   /** Returns why this machine cannot run the fault, and how to enable it. */
   missing?(rig: Rig): string | undefined;
 }

@@ -68,6 +68,7 @@ export const processFaults: readonly Fault[] = [
       await service.broker.terminate();
     },
     end: ({ service }) => service.broker.restart(),
+    brokerStops: true,
     // Running requests finish. New ones find no server, because there is no second broker.
     ...both(...refused, 'none'),
     ready: { broker: false, control: true },

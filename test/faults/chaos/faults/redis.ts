@@ -87,7 +87,6 @@ export const redisFaults: readonly Fault[] = [
     begin: ({ redis }) => redis.flush(),
     end: async () => {},
     outcomes,
-    redisForgets: true,
   },
   {
     name: 'Redis fails over to a replica that lacks the last writes',
@@ -104,7 +103,6 @@ export const redisFaults: readonly Fault[] = [
     },
     end: async () => {},
     outcomes,
-    redisForgets: true,
   },
   {
     name: 'Redis fails over by name: the old one stays, as a replica of the new one',
