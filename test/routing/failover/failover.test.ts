@@ -13,7 +13,7 @@ import { transportSuite } from './transport.suite.ts';
 await describeStage('routing', ...joined(policySuite, choosingSuite));
 await describeStage('failover', ...joined(failuresSuite, brokenStreamsSuite, leavingSuite));
 // The attempts of a request share its ticket and its hold, which each topology keeps in its own way.
-if (isThorough) await describeStage('failover', ...joined(brokenStreamsSuite), { planes: ['one', 'cluster'] });
+if (isThorough) await describeStage('failover', ...joined(leavingSuite), { planes: ['one', 'cluster'] });
 // The kind of planes does not matter here, because only the broker calls providers.
 await describeStage('misbehaving providers', ...joined(streamDialectsSuite, transportSuite, pressureSuite), {
   planes: ['one'],
