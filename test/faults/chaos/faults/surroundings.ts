@@ -97,6 +97,7 @@ export const surroundingFaults: readonly Fault[] = [
     name: 'the broker starts while the disk for its log is full',
     ...startOnFullDisk('broker'),
     ...both(...refused, 'none'),
+    brokerStops: true,
   },
   {
     name: 'control starts while the disk for its log is full',
