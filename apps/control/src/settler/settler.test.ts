@@ -26,17 +26,16 @@ function stage(): Stage {
   const told: Stage['told'] = [];
   const acknowledged: number[] = [];
   const reader = { client: 'control', epoch: 1 };
-  const state = {
+  const state: SettlerDependencies['state'] = {
     membership: { isCurrent: () => true, isJoined: () => true },
-    takeSettlements: async (shard: number, after: string) => ({
+    takeSettlements: async (shard, after) => ({
       entries: (streams.get(shard) ?? []).filter(({ streamId }) => placeOf(streamId) > placeOf(after)),
       reader,
     }),
-    book: async ({ wallet, holdIds }: { wallet: { shard: number; walletId: string }; holdIds: readonly string[] }) =>
+    book: async ({ wallet, holdIds }) =>
       void told.push({ shard: wallet.shard, wallet: wallet.walletId, holds: holdIds.length }),
-    forget: async (shard: number, holdIds: readonly string[]) =>
-      void (holdIds.length > 0 && told.push({ shard, holds: holdIds.length })),
-    acknowledge: async (shard: number) => void acknowledged.push(shard),
+    forget: async (shard, holdIds) => void (holdIds.length > 0 && told.push({ shard, holds: holdIds.length })),
+    acknowledge: async (shard) => void acknowledged.push(shard),
   };
   const ledger = {
     book: (batch: readonly AttributedSettlement[]) =>
@@ -53,7 +52,7 @@ function stage(): Stage {
   const quiet = (): void => {};
   const settler = new Settler({
     ledger,
-    state: state as unknown as SettlerDependencies['state'],
+    state,
     settlementMacKey,
     accountRefKey,
     events: { shortfall: quiet, waived: quiet, booked: quiet, settlementRejected: quiet },

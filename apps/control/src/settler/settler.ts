@@ -21,7 +21,9 @@ import { GroupRun } from './group-run.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
-  readonly state: Pick<State, 'membership' | 'takeSettlements' | 'book' | 'forget' | 'acknowledge'>;
+  readonly state: Pick<State, 'takeSettlements' | 'book' | 'forget' | 'acknowledge'> & {
+    readonly membership: Pick<State['membership'], 'isCurrent' | 'isJoined'>;
+  };
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
