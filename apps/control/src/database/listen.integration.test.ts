@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startTestPostgres, until } from '@sotto/test-servers';
 import pg from 'pg';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import { creditAccount } from '../ledger/post-transaction.ts';
 import { makeOwners, settledChat } from '../testing/test-database.integration.ts';
@@ -16,27 +16,22 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-let woken = 0;
-let failures = 0;
-const task = () =>
-  listen(url, 'sotto_projection', {
+/** Resolves when a new listener has woken its owner at the begin of its session. It hears nothing that was committed before. */
+async function startListener() {
+  const heard = { woken: 0, failures: 0 };
+  const task = listen(url, 'sotto_projection', {
     wake: () => {
-      woken += 1;
+      heard.woken += 1;
     },
     failed: () => {
-      failures += 1;
+      heard.failures += 1;
     },
   });
-let listener: ReturnType<typeof task>;
-beforeEach(async () => {
-  woken = 0;
-  failures = 0;
-  listener = task();
-  listener.start();
-  // At the begin of its session.
-  await until(() => woken === 1, 'it listens');
-});
-afterEach(() => listener.stop());
+  task.start();
+  onTestFinished(task.stop);
+  await until(() => heard.woken > 0, 'it wakes at the begin of its session');
+  return { heard, stop: task.stop };
+}
 
 const listening = async (): Promise<number[]> => {
   const { rows } = await pool.query<{ pid: number }>(
@@ -47,10 +42,9 @@ const listening = async (): Promise<number[]> => {
 
 it('wakes when another session has committed what is to be projected', async () => {
   const [{ accountId }] = await makeOwners(pool, 1);
-  await until(() => woken > 1, 'the new account and its key are announced');
-  const before = woken;
+  const { heard } = await startListener();
   await creditAccount(pool, { accountId, amountNusd: 5n, kind: 'top_up', reference: randomUUID() });
-  await until(() => woken === before + 1, 'the credit is announced');
+  await until(() => heard.woken > 1, 'the credit is announced');
 });
 
 it('is not woken by a booking, whose result the settler projects by itself', async () => {
@@ -73,14 +67,17 @@ it('is not woken by a booking, whose result the settler projects by itself', asy
 });
 
 it('replaces a session that ends, and wakes for what it may have missed', async () => {
+  const { heard } = await startListener();
+  await until(async () => (await listening()).length === 1, 'the sessions of the tests before are gone');
   const [pid] = await listening();
   await pool.query('select pg_terminate_backend($1)', [pid]);
-  await until(() => woken === 2, 'it listens again');
+  await until(() => heard.woken > 1, 'it listens again');
   expect(await listening()).not.toContain(pid);
-  expect(failures).toBe(0);
+  expect(heard.failures).toBe(0);
 });
 
 it('leaves no session behind', async () => {
-  await listener.stop();
+  const { stop } = await startListener();
+  await stop();
   await until(async () => (await listening()).length === 0, 'the session is gone');
 });
