@@ -265,27 +265,28 @@ function partOf(verified: readonly VerifiedSettlement[], results: readonly Booki
 
 export interface SettlementDependencies {
   readonly settler: Settler;
-  readonly metrics: Pick<ControlMetrics, 'settledAt'>;
+  readonly metrics: { readonly settledAt: Pick<ControlMetrics['settledAt'], 'set'> };
   readonly now: () => number;
   /** True if the broker is in this process, and asks for each booking itself. */
   readonly isAlone: boolean;
 }
 
-export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDependencies): Domain => ({
-  tasks(failed) {
-    const settling = repeat(
-      unaskedMs,
-      async () => {
-        const { isAny, isMore } = await settler.settleAll();
-        // Nothing announces what came meanwhile.
-        if (isAny && !isAlone) settling.wake();
-        if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
-        return isMore;
-      },
-      failed('settler'),
-      { gatherMs },
-    );
-    const rebooking = repeat(rebookMs, () => settler.rebook(), failed('rebook'));
-    return isAlone ? [settling, rebooking] : [settling, settler.watch(settling.wake), rebooking];
-  },
-});
+export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDependencies) =>
+  ({
+    tasks(failed: (task: string) => (error: unknown) => void): readonly Task[] {
+      const settling = repeat(
+        unaskedMs,
+        async () => {
+          const { isAny, isMore } = await settler.settleAll();
+          // Nothing announces what came meanwhile.
+          if (isAny && !isAlone) settling.wake();
+          if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
+          return isMore;
+        },
+        failed('settler'),
+        { gatherMs },
+      );
+      const rebooking = repeat(rebookMs, () => settler.rebook(), failed('rebook'));
+      return isAlone ? [settling, rebooking] : [settling, settler.watch(settling.wake), rebooking];
+    },
+  }) satisfies Domain;
