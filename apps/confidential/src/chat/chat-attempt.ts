@@ -79,13 +79,16 @@ function streamedChat(
       served({ end, tookMs, silentMs }) {
         const producedBytes = attempt.takenBytes ?? attempt.reader.producedBytes;
         const reported = paidUsage(attempt, mayHide, estimates);
-        if (reported !== undefined) return servedByTokens(question, route, { reported, producedBytes });
-        return servedByTokens(question, route, {
-          producedBytes,
-          tokensPerByte: estimates.tokensPerByte(),
-          // If the provider completes its answer without usage, assume that it showed all of its output.
-          hiddenTokens: end === 'complete' ? 0 : estimates.hiddenTokens(tookMs + silentMs),
-        });
+        const output =
+          reported !== undefined
+            ? { reported, producedBytes }
+            : {
+                producedBytes,
+                tokensPerByte: estimates.tokensPerByte(),
+                // If the provider completes its answer without usage, assume that it showed all of its output.
+                hiddenTokens: end === 'complete' ? 0 : estimates.hiddenTokens(tookMs + silentMs),
+              };
+        return { ...servedByTokens(question, route, output), firstTokenMs: tookMs };
       },
       lastFrames(end, { usage, chargeNusd }) {
         const { id, created, model } = reading.identity;

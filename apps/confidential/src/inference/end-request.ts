@@ -46,7 +46,6 @@ export async function streamAnswer(
   const timing = { ...flow, tookMs };
   deps.meter.streamed(flow.pieces);
   const isTooLarge = output.isTooLarge?.() === true;
-  if (serving.operation.name === 'chat') settlement.firstTokenMs = tookMs;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
   if (end === 'complete') client.end(output.lastFrames(end, metered));
   else if (end !== 'client_left') client.breakOff(output.lastFrames(end, metered));
