@@ -61,7 +61,7 @@ export interface AdmissionQuestion {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   plan(context: PlanningContext): Decision<Plan>;
   holdOf(attempts: readonly Route[]): Nusd;
-  /** The most that an attempt on a route of the plan can use. Its part of the hold was computed from this. */
+  /** The most that an attempt on a route of the plan can use. The hold, the provider's limit and the charge keep to it. */
   bounds(route: Route): TokenBounds;
   /** Drops the content, once no further attempt can begin. Sizes, settings and bounds stay. */
   forget(): void;
