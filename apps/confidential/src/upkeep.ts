@@ -5,7 +5,7 @@ import type { BrokerEvents } from './events.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
 import type { SharedView } from './planning/shared-view.ts';
 
-/** What a broker keeps up to date while it runs. */
+/** The parts of a broker that need work while it runs. */
 export interface Kept {
   readonly state: BrokerState;
   readonly registry: RegistryPublic;

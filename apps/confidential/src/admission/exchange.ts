@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 /**
  * One request and everything that the broker learns about it. The server makes it before any hook can refuse the
- * request, and no module keeps state of a request anywhere else.
+ * request. No module keeps a table of requests beside it.
  */
 export class Exchange {
   readonly request: FastifyRequest;
