@@ -47,15 +47,15 @@ export function earlyDomains(parts: Parts, options: ControlOptions, life: PlaneL
 /** Returns the domains whose tasks need the database, in the order in which they start and stop. */
 export async function lateDomains(parts: Parts, options: ControlOptions, life: PlaneLife): Promise<readonly Domain[]> {
   const { state, pool, metrics, events, limits, maxima, mailer, origin, sessionSecrets, now } = parts;
-  const { projector, project, settler, shards, keeper, grants, signUp, connect } = parts;
+  const { projector, project, settler, shards, keeper, grants, signUp, connect, isAlone } = parts;
   const controlLimit = limits.control;
   const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
   return [
     shards,
     watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
-    buildProjection(projector, options.databaseUrl),
-    buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
+    buildProjection({ projector, databaseUrl: options.databaseUrl, isAlone }),
+    buildSettlement({ settler, metrics, now, isAlone }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }),
     ticketDomain(parts, options),

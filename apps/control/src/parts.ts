@@ -86,9 +86,10 @@ export function openParts(options: ControlOptions): Parts {
 
 type Base = ReturnType<typeof openBase>;
 type Funds = ReturnType<typeof openFunds>;
+
 /** Opens what all parts share. */
 function openBase(options: ControlOptions) {
-  const { state, logger, secrets, origin, limits, maxima, mailer, traces, now = Date.now } = options;
+  const { state, logger, secrets, origin, limits, maxima, mailer, traces, isAlone = false, now = Date.now } = options;
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
   const { pool, db, close } = openDatabase(options.databaseUrl);
@@ -96,7 +97,7 @@ function openBase(options: ControlOptions) {
   const projector = new Projector({ pool, state, accountRefKey: secrets.accountRefKey, limits, events });
   const phase = { hasDatabase: false, isStopping: false };
   return {
-    ...{ state, origin, limits, maxima, mailer, now, metrics, events, pool, db, close, projector, phase },
+    ...{ state, origin, limits, maxima, mailer, isAlone, now, metrics, events, pool, db, close, projector, phase },
     accountRefKeys: withOther(secrets.accountRefKey, other?.accountRefKey),
     settlementMacKeys: withOther(secrets.settlementMacKey, other?.settlementMacKey),
     sessionSecrets: withOther(secrets.sessionSecret, other?.sessionSecret),
@@ -116,7 +117,7 @@ function openBase(options: ControlOptions) {
 
 /** Opens the catalog, and what books and grants money. */
 function openFunds(base: Base, options: ControlOptions) {
-  const { state, pool, projector, events, project, accountRefKeys, settlementMacKeys, mailer, now } = base;
+  const { state, pool, projector, events, project, accountRefKeys, settlementMacKeys, mailer, isAlone, now } = base;
   const settler = new Settler({
     ledger: postgresSettlementLedger(pool),
     state,
@@ -133,7 +134,7 @@ function openFunds(base: Base, options: ControlOptions) {
       ...{ pool, state, projector, settler, events },
       accountRefKey: accountRefKeys,
       settlementMacKey: settlementMacKeys,
-      isAlone: options.isAlone ?? false,
+      isAlone,
     }),
     grants: buildMonthlyGrants({ pool, state, monthlyGrantNusd, needsVerified, project, now }),
   };

@@ -4,6 +4,7 @@ import type { EpochKeeper } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, type ControlAppOptions } from './app.ts';
 import { PlaneLife } from './catalog/plane-life.ts';
+import { DueWork } from './database/due-work.ts';
 import { statusOf } from './doctor/origins.ts';
 import type { Domain } from './domain.ts';
 import { earlyDomains, lateDomains } from './domains.ts';
@@ -94,12 +95,13 @@ const appOf = (
 
 /** Returns how control starts and stops. */
 function runOf(
-  { keeper, settler, shards, signUp, tracing, mailer, events, failed, phase, close }: Parts,
+  { keeper, settler, shards, signUp, tracing, mailer, events, failed, phase, pool, close, now }: Parts,
   app: FastifyInstance,
   { early, late }: Readonly<Record<'early' | 'late', readonly Domain[]>>,
 ): Pick<Control, 'start' | 'stop'> {
-  const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed) ?? []);
-  const [earlyTasks, lateTasks] = [tasksOf(early), tasksOf(late)];
+  const due = new DueWork(pool, now, failed('due work'));
+  const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed, due) ?? []);
+  const [earlyTasks, lateTasks] = [tasksOf(early), [...tasksOf(late), due]];
   return {
     async start(migrated = Promise.resolve(true)) {
       await keeper.follow().catch(failed('catalog'));
@@ -118,7 +120,10 @@ function runOf(
       await leaveServer(app, leave);
       for (const task of [...earlyTasks, ...lateTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
-        more = await settler.settleAll().catch(() => false);
+        more = await settler.settleAll().then(
+          ({ isMore }) => isMore,
+          () => false,
+        );
       mailer?.close();
       await tracing?.flush();
       await shards.leave();
