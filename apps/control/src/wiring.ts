@@ -25,6 +25,7 @@ import type { ControlConfig, ControlSecrets } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
+import { DueWork } from './database/due-work.ts';
 import { statusOf } from './doctor/origins.ts';
 import type { Domain } from './domain.ts';
 import { controlEvents } from './events.ts';
@@ -131,6 +132,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const failed = (task: string) => (error: unknown) => {
     if (!stopping) events.taskFailed(task, error);
   };
+  const { isAlone = false } = options;
   const { monthlyGrantNusd } = options.billing;
   const project = (accountId: string): Promise<void> => projector.account(accountId);
   const needsVerified = mailer?.how === 'sent';
@@ -185,7 +187,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ...{ pool, state, projector, settler, events },
     accountRefKey: accountRefKeys,
     settlementMacKey: settlementMacKeys,
-    isAlone: options.isAlone ?? false,
+    isAlone,
   });
   const connect = options.connectedApps
     ? buildConnect({ pool, projector, origin, sessionSecrets, events, maxima, now })
@@ -229,8 +231,8 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     shards,
     watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
-    buildProjection(projector, options.databaseUrl),
-    buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
+    buildProjection({ projector, databaseUrl: options.databaseUrl, isAlone }),
+    buildSettlement({ settler, metrics, now, isAlone }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit: limits.control, now }),
     buildTickets({
@@ -285,8 +287,9 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     traces: tracing,
     now,
   });
-  const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed) ?? []);
-  const [earlyTasks, lateTasks] = [tasksOf(early), tasksOf(late)];
+  const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed, due) ?? []);
+  const due = new DueWork(pool, now, failed('due work'));
+  const [earlyTasks, lateTasks] = [tasksOf(early), [...tasksOf(late), due]];
 
   return {
     app,
@@ -311,7 +314,10 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       await leaveServer(app, leave);
       for (const task of [...earlyTasks, ...lateTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
-        more = await settler.settleAll().catch(() => false);
+        more = await settler.settleAll().then(
+          ({ isMore }) => isMore,
+          () => false,
+        );
       mailer?.close();
       await tracing?.flush();
       await shards.leave();
