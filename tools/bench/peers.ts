@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,8 @@ interface Peer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const bearer = { authorization: 'Bearer bench' };
+/** For a peer that does not start without a key. */
+const key = `sk-${randomBytes(32).toString('hex')}`;
 
 /** The gateways that were run with this benchmark. Each has its own defaults, and none has a database, so none holds money. */
 const peers: readonly Peer[] = [
@@ -38,9 +40,10 @@ const peers: readonly Peer[] = [
           ],
         }),
       },
+      environment: { LITELLM_MASTER_KEY: key },
     }),
     model: (name) => name,
-    headers: bearer,
+    headers: { authorization: `Bearer ${key}` },
   },
 ];
 
