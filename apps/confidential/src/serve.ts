@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 import {
-  brokerSchema,
   createMetricsApp,
   type Environment,
   exitMessage,
@@ -10,6 +9,7 @@ import {
   loadSettings,
   openLogOutlet,
   readFileOrPart,
+  settingsSchemas,
 } from '@sotto/server';
 import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { pino } from 'pino';
@@ -38,7 +38,7 @@ async function start(given: Environment): Promise<void> {
   const onSignal = (): void => stop();
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const loaded = loadSettings({
-    ...{ plane: 'broker', schema: brokerSchema, environment: given },
+    ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   if (!loaded.ok) throw new StartError(loaded.message);

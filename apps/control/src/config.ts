@@ -1,119 +1,21 @@
 import type { BlockList } from 'node:net';
 import type { Maxima } from '@sotto/contract';
 import type { MediaSwitches } from '@sotto/router';
-import { type Environment, type Leave, readSettings, type Settings, setting, type TrustProxy } from '@sotto/server';
-import { z } from 'zod';
 import {
-  type BillingSettings,
-  environmentSchema as billingSchema,
-  readBillingSettings,
-} from './billing/billing-settings.ts';
-import { maximumSettings, readMaxima } from './limits/maximum-settings.ts';
+  type Environment,
+  type Leave,
+  readSettings,
+  type Settings,
+  type SettingsOf,
+  setting,
+  settingsSchemas,
+  type TrustProxy,
+} from '@sotto/server';
+import { type BillingSettings, readBillingSettings } from './billing/billing-settings.ts';
+import { readMaxima } from './limits/maximum-settings.ts';
 import type { Address } from './reach.ts';
-import {
-  readSignInSettings,
-  type SignInSettings,
-  environmentSchema as signInSchema,
-} from './sessions/sign-in-settings.ts';
-import { readCreditKeysFile, walletSettings } from './wallets/issuer.ts';
-
-export const environmentSchema = z.object({
-  CONTROL_PORT: setting.port(4000).describe('Port that control listens on.'),
-  HOST: z.string().default('0.0.0.0').describe('Address that control listens on.'),
-  CONTROL_ORIGIN: setting.origin
-    .optional()
-    .describe('Public address of control. The default is made from `HOST` and `CONTROL_PORT`.'),
-  CONFIDENTIAL_ORIGIN: setting.origin
-    .optional()
-    .describe(
-      'Public address of the broker. The default is made from `HOST`, `CONFIDENTIAL_PORT` and `CONFIDENTIAL_TLS`.',
-    ),
-  CONTROL_ADDRESS: setting.hostPort
-    .optional()
-    .describe(
-      'Where `doctor` reaches control, if `CONTROL_ORIGIN` leads elsewhere, such as `localhost` in a container.',
-    ),
-  CONFIDENTIAL_ADDRESS: setting.hostPort
-    .optional()
-    .describe('Where control and `doctor` reach the broker, if `CONFIDENTIAL_ORIGIN` leads elsewhere.'),
-  CONFIDENTIAL_PORT: setting.port(4001).describe("The broker's port, used when `CONFIDENTIAL_ORIGIN` is not set."),
-  CONFIDENTIAL_TLS: setting.confidentialTls.describe(
-    "The broker's `CONFIDENTIAL_TLS`, used when `CONFIDENTIAL_ORIGIN` is not set: `off` means `http`.",
-  ),
-  DATABASE_URL: setting.postgresUrl.describe(
-    'PostgreSQL 15 or later. A pooler in front of it must keep sessions, because control prepares statements and listens.',
-  ),
-  REDIS_URL: setting.redisUrl.describe(
-    'Redis 7 or Valkey, shared with the broker. List several hosts, or add `?cluster=1`, for a cluster.',
-  ),
-  CATALOG_FILE: setting.file
-    .optional()
-    .describe('Catalog of models, as YAML. Control reads it again on SIGHUP. The default is the built-in catalog.'),
-  IMAGE_GENERATION: setting.onOff
-    .default('off')
-    .describe('Enables image generation. Set it on control and the broker.'),
-  SPEECH_SYNTHESIS: setting.onOff
-    .default('off')
-    .describe('Enables speech synthesis. Set it on control and the broker.'),
-  CONNECTED_APPS: setting.onOff.default('off').describe('Lets apps connect to accounts by OAuth, under `/v1/connect`.'),
-  ...walletSettings,
-  WEBHOOK_NETWORKS: setting.addresses.describe(
-    'Private addresses and networks that webhooks of workspaces may reach, besides public addresses.',
-  ),
-  TICKET_TTL_S: setting
-    .count('a number of seconds from 1 to 3600', 3600)
-    .default(300)
-    .describe('Seconds until an unused ticket expires.'),
-  USAGE_RETENTION_MONTHS: setting
-    .count('a number of months from 1 to 1200', 1200)
-    .optional()
-    .describe(
-      'Whole UTC months, besides the present one, for which the usage of single requests is kept. Sums by day and the ledger stay. The default keeps everything.',
-    ),
-  TICKET_SEALING_KEY: setting.keyText.describe('Encrypts tickets. The broker has the same key.'),
-  ACCOUNT_REF_KEY: setting.keyText.describe(
-    'Encrypts the references to accounts that pass through Redis. Only control has it.',
-  ),
-  OTHER_ACCOUNT_REF_KEY: setting.keyText
-    .optional()
-    .describe('Second key that is accepted while you rotate `ACCOUNT_REF_KEY`.'),
-  SETTLEMENT_MAC_KEY: setting.keyText.describe(
-    'Authenticates the settlements that the broker sends to control. The broker has the same key.',
-  ),
-  OTHER_SETTLEMENT_MAC_KEY: setting.keyText
-    .optional()
-    .describe('Second key that is accepted while you rotate `SETTLEMENT_MAC_KEY`.'),
-  SESSION_SECRET: setting.sessionSecret.describe('Signs session cookies. Only control has it.'),
-  OTHER_SESSION_SECRET: setting.sessionSecret
-    .optional()
-    .describe('Second secret that is accepted while you rotate `SESSION_SECRET`.'),
-  RATE_LIMIT_REQUESTS: setting
-    .count('a number of requests per minute')
-    .default(600)
-    .describe('Inference requests per minute and key.'),
-  RATE_LIMIT_TOKENS: setting
-    .count('a number of tokens per minute')
-    .default(2_000_000)
-    .describe('Inference tokens per minute and key.'),
-  RATE_LIMIT_CONTROL: setting
-    .count('a number of requests per minute')
-    .default(600)
-    .describe('Requests to control per minute, by account once a credential is verified, else by address.'),
-  ...maximumSettings,
-  METRICS_PORT: setting.portOrOff.describe('Port for Prometheus metrics, at `/metrics` on `HOST`.'),
-  TRUST_PROXY: setting.trustProxy.describe('Proxies whose forwarded headers control believes.'),
-  LOG_LEVEL: setting.logLevel.default('info').describe('Least severe level that is logged.'),
-  ...setting.drain,
-  ...setting.traces,
-  NODE_ENV: z.string().optional().describe('With `production`, control is not ready until Redis is durable.'),
-});
-
-/** Every setting that control reads. */
-export const settingsSchema = z.object({
-  ...environmentSchema.shape,
-  ...billingSchema.shape,
-  ...signInSchema.shape,
-});
+import { readSignInSettings, type SignInSettings } from './sessions/sign-in-settings.ts';
+import { readCreditKeysFile } from './wallets/issuer.ts';
 
 /** The configuration of control. Secrets are separate, so that the rest may be shown. */
 export interface ControlConfig {
@@ -168,7 +70,7 @@ const allAddresses: ReadonlySet<string> = new Set(['0.0.0.0', '[::]', '[::ffff:0
 
 /** Reads the environment. On failure, returns one line. */
 export function readConfig(environment: Environment): Settings<ControlConfig> {
-  const read = readSettings(environmentSchema, environment);
+  const read = readSettings(settingsSchemas.control, environment);
   if (!read.ok) return read;
   const billing = readBillingSettings(environment, { testRail: 'off' });
   if (!billing.ok) return billing;
@@ -234,9 +136,8 @@ const keyOrNone = (text: string | undefined): Buffer | undefined =>
   text === undefined ? undefined : setting.keyBytes(text);
 
 /** The public origin of control, of settings or their defaults. */
-const controlOriginOf = (
-  env: Pick<z.output<typeof environmentSchema>, 'CONTROL_ORIGIN' | 'HOST' | 'CONTROL_PORT'>,
-): string => env.CONTROL_ORIGIN ?? `http://${localHost(env.HOST)}:${env.CONTROL_PORT}`;
+const controlOriginOf = (env: Pick<SettingsOf<'control'>, 'CONTROL_ORIGIN' | 'HOST' | 'CONTROL_PORT'>): string =>
+  env.CONTROL_ORIGIN ?? `http://${localHost(env.HOST)}:${env.CONTROL_PORT}`;
 
 /** The address at which this machine reaches a server that listens on `HOST`. */
 function localHost(given: string): string {
@@ -251,7 +152,7 @@ export function readLinkSettings(
   environment: Environment,
 ): Settings<{ readonly origin: string; readonly signIn: SignInSettings }> {
   const read = readSettings(
-    environmentSchema.pick({ CONTROL_ORIGIN: true, HOST: true, CONTROL_PORT: true }),
+    settingsSchemas.control.pick({ CONTROL_ORIGIN: true, HOST: true, CONTROL_PORT: true }),
     environment,
   );
   if (!read.ok) return read;
@@ -262,13 +163,13 @@ export function readLinkSettings(
 
 /** Reads the setting that commands without a server need. */
 export const readDatabaseUrl = (environment: Environment): Settings<{ DATABASE_URL: string }> =>
-  readSettings(environmentSchema.pick({ DATABASE_URL: true }), environment);
+  readSettings(settingsSchemas.control.pick({ DATABASE_URL: true }), environment);
 
 /** Reads the settings of the audit. Without Redis, it audits only the ledger. */
 export const readAuditUrls = (
   environment: Environment,
 ): Settings<{ DATABASE_URL: string; REDIS_URL?: string | undefined }> =>
   readSettings(
-    environmentSchema.pick({ DATABASE_URL: true }).extend({ REDIS_URL: setting.redisUrl.optional() }),
+    settingsSchemas.control.pick({ DATABASE_URL: true }).extend({ REDIS_URL: setting.redisUrl.optional() }),
     environment,
   );

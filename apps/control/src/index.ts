@@ -2,9 +2,7 @@ export { createAccount } from './accounts/ensure-account.ts';
 export { auditPage } from './audit/audit-state.ts';
 export {
   type BillingSettings,
-  billingVariables,
   builtInBilling,
-  environmentSchema as billingSchema,
   readBillingPlan,
   readBillingSettings,
 } from './billing/billing-settings.ts';
@@ -18,19 +16,14 @@ export { insertKey } from './keys/key-store.ts';
 export { type BookingResult, bookSettlements } from './ledger/book-settlements.ts';
 export { creditAccount } from './ledger/post-transaction.ts';
 export type { AttributedSettlement } from './ledger/record-usage.ts';
-export { maximumSettings, maximumVariables, readMaxima } from './limits/maximum-settings.ts';
+export { maximumVariables, readMaxima } from './limits/maximum-settings.ts';
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
 export { Projector } from './projection/projector.ts';
 export { createPerson, setPassword } from './sessions/create-person.ts';
-export {
-  environmentSchema as signInSchema,
-  readSignInSettings,
-  type SignInSettings,
-  signInVariables,
-} from './sessions/sign-in-settings.ts';
+export { readSignInSettings, type SignInSettings } from './sessions/sign-in-settings.ts';
 export { Settler } from './settler/settler.ts';
 export { purgeExpired } from './sign-in/sign-in.ts';
-export { readCreditKeysFile, readIssuer, walletSettings } from './wallets/issuer.ts';
+export { readCreditKeysFile, readIssuer } from './wallets/issuer.ts';
 export { buildControl, type Control, type ControlOptions } from './wiring.ts';

@@ -3,123 +3,17 @@ import { join, resolve } from 'node:path';
 import type { AttestationMode, BrokerOptions } from '@sotto/confidential';
 import {
   type BillingSettings,
-  billingSchema,
-  billingVariables,
-  maximumSettings,
   readBillingSettings,
   readCreditKeysFile,
   readMaxima,
   readSignInSettings,
   type SignInSettings,
-  signInSchema,
-  signInVariables,
-  walletSettings,
 } from '@sotto/control';
-import { attestationModes, type Environment, readSettings, setting } from '@sotto/server';
+import { billingSchema, type Environment, readSettings, setting, settingsSchemas, signInSchema } from '@sotto/server';
 import { z } from 'zod';
 import type { LocalModels } from './files/local-servers.ts';
 import { keep, readKept } from './kept-file.ts';
 import type { LogFormat } from './log.ts';
-
-export const environmentSchema = z.object({
-  CONTROL_PORT: setting.port(4000),
-  CONFIDENTIAL_PORT: setting.port(4001),
-  HOST: z
-    .enum(setting.loopbackHosts, { error: 'takes a loopback address in embedded mode: 127.0.0.1, ::1 or localhost' })
-    .default('127.0.0.1')
-    .describe('Address that both processes listen on.'),
-  CONTROL_ORIGIN: setting.origin.optional(),
-  CONFIDENTIAL_ORIGIN: setting.origin
-    .optional()
-    .describe('Public address of the broker. The default is made from `HOST` and `CONFIDENTIAL_PORT`.'),
-  SOTTO_DATA_DIR: setting.file
-    .optional()
-    .describe(
-      'Directory for the database, the generated secrets and the demo account. The default is `.sotto` in the project.',
-    ),
-  DATABASE_URL: setting.postgresUrl
-    .optional()
-    .describe('PostgreSQL 15 or later. The default is a packaged PostgreSQL in the data directory.'),
-  REDIS_URL: setting.redisUrl
-    .optional()
-    .describe(
-      'Redis 7 or Valkey. If set, control and the broker run as two processes. The default keeps the state in memory.',
-    ),
-  CATALOG_FILE: setting.file.optional(),
-  PROVIDERS_FILE: setting.file.optional(),
-  LOCAL_MODELS: z
-    .string()
-    .transform((text, context) => {
-      const where = readLocalModels(text);
-      if (where === undefined) context.addIssue({ code: 'custom', message: localModelsTakes });
-      return where ?? z.NEVER;
-    })
-    .default('auto')
-    .describe(
-      'Where to look for model servers of this machine (Ollama, LM Studio, llama.cpp, vLLM): `auto` tries their usual ports, `off` none. Or addresses such as `http://127.0.0.1:8001`, with commas between them.',
-    ),
-  IMAGE_GENERATION: setting.onOff.default('on'),
-  SPEECH_SYNTHESIS: setting.onOff.default('on'),
-  CONNECTED_APPS: setting.onOff.default('off'),
-  ...walletSettings,
-  TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
-  USAGE_RETENTION_MONTHS: setting.count('a number of months from 1 to 1200', 1200).optional(),
-  TICKET_SEALING_KEY: setting.keyText
-    .optional()
-    .describe('Encrypts tickets. The default is generated and kept in the data directory.'),
-  ACCOUNT_REF_KEY: setting.keyText
-    .optional()
-    .describe('Encrypts references to accounts. The default is generated and kept in the data directory.'),
-  SETTLEMENT_MAC_KEY: setting.keyText
-    .optional()
-    .describe('Authenticates settlements. The default is generated and kept in the data directory.'),
-  SESSION_SECRET: setting.sessionSecret
-    .optional()
-    .describe('Signs session cookies. The default is generated and kept in the data directory.'),
-  RATE_LIMIT_REQUESTS: setting.count('a number of requests per minute').default(600),
-  RATE_LIMIT_TOKENS: setting.count('a number of tokens per minute').default(2_000_000),
-  RATE_LIMIT_CONTROL: setting.count('a number of requests per minute').default(600),
-  ...maximumSettings,
-  CONFIDENTIAL_TLS: z
-    .literal('off', { error: 'takes `off` in embedded mode, which listens on loopback only' })
-    .default('off')
-    .describe('Only `off`: both listeners are on loopback.'),
-  ATTESTATION: z
-    .enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` })
-    .default('auto')
-    .describe('Source of the evidence about this broker. With `NODE_ENV=production`, `auto` means `off`.'),
-  METRICS_PORT: setting.portOrOff.describe(
-    'Port for Prometheus metrics. With `REDIS_URL`, the broker uses the port after it.',
-  ),
-  ...setting.traces,
-  LOG_LEVEL: setting.logLevel.default('warn'),
-  SOTTO_SEED_USAGE: setting.onOff.default('off').describe('Gives the demo account a month of usage, for development.'),
-  LOG_FORMAT: z
-    .enum(['text', 'json'], { error: 'takes `text` or `json`' })
-    .default('text')
-    .describe('Format of the log: text for people, or JSON lines.'),
-  NODE_ENV: z.string().optional().describe('With `production`, evidence is never simulated.'),
-});
-
-/** Every setting that `npm start` reads. */
-export const settingsSchema = z.object({
-  ...environmentSchema.shape,
-  ...billingSchema.shape,
-  ...signInSchema.shape,
-});
-
-const localModelsTakes =
-  'takes `auto`, `off` or addresses of this machine such as http://127.0.0.1:8001, with commas between them';
-
-function readLocalModels(text: string): LocalModels | undefined {
-  if (text === 'auto' || text === 'off') return text;
-  const urls = text.split(',').map((each) => each.trim());
-  const isLocal = (url: string): boolean =>
-    URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && loopback.has(new URL(url).hostname);
-  return urls.every(isLocal) ? urls : undefined;
-}
-
-const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /** Configuration of embedded mode. */
 export interface EmbeddedConfig {
@@ -174,7 +68,7 @@ const testRailOf = (environment: Environment): 'on' | 'off' =>
 
 /** Reads the environment. On failure, returns one line that says what is wrong. */
 export function readConfig(environment: Environment, projectDir: string): ConfigResult {
-  const read = readSettings(environmentSchema, environment);
+  const read = readSettings(settingsSchemas.start, environment);
   if (!read.ok) return read;
   const testRail = testRailOf(environment);
   const billing = readBillingSettings(environment, { testRail });
@@ -232,11 +126,14 @@ export function readConfig(environment: Environment, projectDir: string): Config
       seedsUsage: env.SOTTO_SEED_USAGE === 'on',
       billing: billing.settings,
       billingEnvironment: Object.fromEntries(
-        billingVariables.map((name) => [name, environment[name] || (name === 'BILLING_TEST_RAIL' ? testRail : '')]),
+        Object.keys(billingSchema.shape).map((name) => [
+          name,
+          environment[name] || (name === 'BILLING_TEST_RAIL' ? testRail : ''),
+        ]),
       ),
       signIn: signIn.settings,
       signInEnvironment: {
-        ...Object.fromEntries(signInVariables.map((name) => [name, environment[name] ?? ''])),
+        ...Object.fromEntries(Object.keys(signInSchema.shape).map((name) => [name, environment[name] ?? ''])),
         SIGN_UP: signIn.settings.signUp.mode ?? 'open',
       },
       givenSecrets: {

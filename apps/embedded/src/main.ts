@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage, loadSettings } from '@sotto/server';
-import { readConfig, settingsSchema } from './config.ts';
+import { exitMessage, loadSettings, settingsSchemas } from '@sotto/server';
+import { readConfig } from './config.ts';
 import { StartError } from './service.ts';
 import { startEverything } from './start.ts';
 
@@ -43,7 +43,7 @@ process.stderr.on('error', () => {});
 
 const ownFile = join(projectDir, 'sotto.yaml');
 const given = loadSettings({
-  ...{ plane: 'start', schema: settingsSchema },
+  ...{ plane: 'start', schema: settingsSchemas.start },
   environment: { ...process.env, CONFIG_FILE: process.env.CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
   readFile: (path) => readFileSync(path, 'utf8'),
 });

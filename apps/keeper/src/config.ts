@@ -1,4 +1,4 @@
-import { type Environment, keeperSchema, readSettings } from '@sotto/server';
+import { type Environment, readSettings, settingsSchemas } from '@sotto/server';
 
 /** The keeper's settings. */
 export interface KeeperConfig {
@@ -20,7 +20,7 @@ export type ConfigResult =
 
 /** Reads the environment. A problem is returned as one line. */
 export function readConfig(environment: Environment): ConfigResult {
-  const read = readSettings(keeperSchema, environment);
+  const read = readSettings(settingsSchemas.keeper, environment);
   if (!read.ok) return read;
   const env = read.settings;
   return {

@@ -4,12 +4,12 @@ import { verifyGateway } from '@sotto/attestation';
 import {
   type Environment,
   exitMessage,
-  keeperSchema,
   leaveServer,
   listenProblem,
   loadSettings,
   openLogOutlet,
   openTlsFiles,
+  settingsSchemas,
 } from '@sotto/server';
 import { pino } from 'pino';
 import { buildKeeper } from './build-keeper.ts';
@@ -42,7 +42,7 @@ class StartError extends Error {}
 
 async function start(environment: Environment): Promise<void> {
   const loaded = loadSettings({
-    ...{ plane: 'keeper', schema: keeperSchema, environment },
+    ...{ plane: 'keeper', schema: settingsSchemas.keeper, environment },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   if (!loaded.ok) throw new StartError(loaded.message);

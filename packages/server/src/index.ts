@@ -14,21 +14,17 @@ export { randomId } from './random-id.ts';
 export { type Repeated, repeat, type Task } from './repeat.ts';
 export { createServer, listenBacklog, type ServerOptions } from './server.ts';
 export { createMetricsApp, registerHealth, registerOpenApi } from './service-routes.ts';
+export {
+  type AuthorityFiles,
+  type KeeperPlace,
+  readBrokerSettings,
+  readKeeperPlace,
+  type TlsConfig,
+} from './settings/broker-settings.ts';
 export { describeSettings, type SettingDescription } from './settings/describe-settings.ts';
 export type { TrustProxy } from './settings/kinds.ts';
 export * as setting from './settings/kinds.ts';
 export { loadSettings, problemOfSetting } from './settings/load-settings.ts';
-export {
-  type AuthorityFiles,
-  attestationModes,
-  brokerEarlySchema,
-  brokerSchema,
-  type KeeperPlace,
-  keeperSchema,
-  readBrokerSettings,
-  readKeeperPlace,
-  type TlsConfig,
-} from './settings/planes.ts';
 export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
 export { inlineParts, onlyVariables, type Plane, settingPaths } from './settings/setting-paths.ts';
 export {
@@ -38,6 +34,7 @@ export {
   readSettingsFile,
   settingsOf,
 } from './settings/settings-file.ts';
+export { billingSchema, brokerEarlySchema, type SettingsOf, settingsSchemas, signInSchema } from './settings/table.ts';
 export { openTlsFiles } from './tls-files.ts';
 export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
 export { unsupportedType } from './unsupported-body.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { brokerSchema, loadSettings } from '@sotto/server';
+import { loadSettings, settingsSchemas } from '@sotto/server';
 import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { type ControlConfig, readConfig } from '../config.ts';
 import { type Finding, ok, warning } from '../doctor/check.ts';
@@ -45,7 +45,7 @@ export async function doctor(context: CliProcess): Promise<number> {
 /** The broker's registry, if `sotto.yaml` or a variable here names it. */
 function registryFileOf({ environment }: CliProcess): string | undefined {
   const loaded = loadSettings({
-    ...{ plane: 'broker', schema: brokerSchema.pick({ PROVIDERS_FILE: true }), environment },
+    ...{ plane: 'broker', schema: settingsSchemas.broker.pick({ PROVIDERS_FILE: true }), environment },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   return (loaded.ok && loaded.settings.PROVIDERS_FILE) || undefined;
