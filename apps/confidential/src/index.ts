@@ -1,6 +1,5 @@
-export type { AttestationMode } from '@sotto/attestation/producers';
-export { readConfig } from './config.ts';
+export { composeBroker, readRegistryFile } from './compose-broker.ts';
 export { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 export { BrokerMetrics } from './metrics/broker-metrics.ts';
 export type { Enclaves } from './tee/enclaves.ts';
-export { type BrokerOptions, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';
+export { type BrokerOptions, buildBroker, builtInRegistry } from './wiring.ts';

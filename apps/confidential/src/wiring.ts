@@ -3,15 +3,18 @@ import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { type MediaSwitches, otherProviderId, parseRegistry, publicRegistry } from '@sotto/router';
+import { otherProviderId, parseRegistry, publicRegistry } from '@sotto/router';
 import {
   AddressLimit,
+  type BrokerConfig,
   type Leave,
   leaveServer,
   openTracing,
   randomId,
   repeat,
   type ServerOptions,
+  StartError,
+  setting,
 } from '@sotto/server';
 import { type BrokerState, HoldBook, LeaseKeeper, shardCount } from '@sotto/state';
 import { isOwnSecret } from '@sotto/wire';
@@ -20,10 +23,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
 import { memoryOfProcess, requestMemoryOf } from './admission/request-memory.ts';
-import type { StreamPacing } from './answers/keep-alive.ts';
 import { buildApp } from './app.ts';
 import { Deadlines } from './attempts/deadline.ts';
-import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/key-set-keeper.ts';
@@ -44,6 +45,7 @@ import { ProviderReceipts } from './tee/provider-receipts.ts';
 import { TeeSessions } from './tee/tee-sessions.ts';
 
 export interface BrokerOptions {
+  readonly config: BrokerConfig;
   readonly state: BrokerState;
   readonly logger: Logger;
   /** The provider registry that this broker uses. */
@@ -52,22 +54,9 @@ export interface BrokerOptions {
   readonly imageRegistry?: RegistryBytes;
   /** Reads a provider's key from the broker's own environment. */
   readonly providerKey: (name: string) => string | undefined;
-  readonly secrets: BrokerConfig['secrets'];
-  /** The gated operations that this deployment offers. */
-  readonly media: MediaSwitches;
-  readonly requestMemory?: BrokerConfig['requestMemory'];
-  /** Default: comments after 15 s of silence, and headers with the first output. */
-  readonly pacing?: StreamPacing;
-  readonly trustProxy: BrokerConfig['trustProxy'];
-  readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
-  /** Whether requests must name this machine. Default: false. */
-  readonly isForLoopback?: boolean;
-  readonly traces?: BrokerConfig['traces'];
   /** How this broker attests itself. Undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
-  /** A mirror of Intel's documents. Undefined: Intel. */
-  readonly collateralUrl?: string | undefined;
   /** Verifies providers' enclaves; by default under the vendors' own roots. */
   readonly engine?: VerificationEngine;
   /** Reaches `tee` routes; by default only through enclaves that the engine verified. */
@@ -87,7 +76,7 @@ export interface Broker {
 }
 
 /** Thrown for an invalid registry file. Its message ends the start, with one line per problem. */
-export class RegistryFileError extends Error {
+export class RegistryFileError extends StartError {
   constructor(name: string, problems: readonly FileProblem[]) {
     super(problems.map(({ line, message }) => `${name}:${line}: ${message}`).join('\n'));
     this.name = 'RegistryFileError';
@@ -115,7 +104,7 @@ const pendingPart = 0.25;
 
 /** Builds a broker. Throws `RegistryFileError`. Opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
-  const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
+  const { config, state, logger, registryFile, now = Date.now, random = Math.random } = options;
   const { imageRegistry = builtInRegistry() } = options;
   const foreign = problemOfForeignRegistry(registryFile, imageRegistry, options.gateway?.producer);
   if (foreign !== undefined) throw new RegistryFileError(registryFile.name, [{ line: 1, message: foreign }]);
@@ -153,14 +142,16 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
     if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
   }
+  const traces = setting.readTraces(config);
   const tracing =
-    options.traces &&
+    traces &&
     openTracing({
-      ...options.traces,
+      ...traces,
       ...{ service: 'sotto-broker', now },
       onLost: (spans) => events.tracesLost({ spans }),
     });
-  const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
+  const media = setting.readMedia(config);
+  const registry = publicRegistry(parsed.value, providers.isAvailable, media);
   const measurements = new MeasurementLog(state, now);
   const engine = options.engine ?? {
     verifyProvider,
@@ -168,7 +159,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       providerVendors({
         fetch: globalThis.fetch,
         now,
-        mirror: options.collateralUrl,
+        mirror: config.ATTESTATION_COLLATERAL_URL,
         onExpiring: events.collateralExpiring,
       }),
   };
@@ -178,7 +169,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
   const holds = new HoldBook({
     state,
-    macKey: secrets.settlementMacKey,
+    macKey: config.SETTLEMENT_MAC_KEY,
     // Not the time of day: if that were set back by an hour, every resend would wait an hour longer.
     now: () => performance.now(),
     mostPending,
@@ -194,20 +185,24 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   let published = false;
   let draining = false;
 
-  const admission = { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random };
+  const ticketSealingKey = setting.withOther(config.TICKET_SEALING_KEY, config.OTHER_TICKET_SEALING_KEY);
+  const admission = { state, holds, keys, view, ticketSealingKey, now, random };
   const app = buildApp({
     tee: { admission, providers, documents, events },
     inference: {
       admission,
       settlement: {
         holds,
-        macKey: secrets.settlementMacKey,
+        macKey: config.SETTLEMENT_MAC_KEY,
         now,
         onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
       },
       providers,
       deadlines,
-      pacing: options.pacing ?? { keepAliveMs: 15_000, headersAfterMs: undefined },
+      pacing: {
+        keepAliveMs: secondsOrOff(config.STREAM_KEEPALIVE_S),
+        headersAfterMs: secondsOrOff(config.STREAM_HEADERS_AFTER_S),
+      },
       enclaves,
       providerReceipts,
       receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
@@ -220,14 +215,17 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       randomId,
     },
     receipts: { state, limit: new AddressLimit({ perMinute: missingReceiptsPerMinute, maxAddresses: 10_000, now }) },
-    media: options.media,
+    media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
-    requestMemory: options.requestMemory ?? requestMemoryOf(memoryOfProcess()),
-    trustProxy: options.trustProxy,
-    proxies: options.proxies,
+    requestMemory:
+      config.REQUEST_MEMORY_MIB === undefined
+        ? requestMemoryOf(memoryOfProcess())
+        : config.REQUEST_MEMORY_MIB * 1024 * 1024,
+    trustProxy: config.TRUST_PROXY,
+    proxies: config.PROXY_PROTOCOL,
     tls: options.tls,
-    isForLoopback: options.isForLoopback ?? false,
+    isForLoopback: config.isForLoopback,
     gateway: gateway?.route,
   });
 
@@ -283,6 +281,9 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     },
   };
 }
+
+/** Returns a time in ms. Undefined for 0, which is off. */
+const secondsOrOff = (seconds: number): number | undefined => (seconds === 0 ? undefined : seconds * 1000);
 
 /**
  * Returns the registry that comes with the broker: well-known providers, each enabled once its key is in the

@@ -1,142 +1,73 @@
-import type { BlockList } from 'node:net';
-import type { Maxima } from '@sotto/contract';
-import type { MediaSwitches } from '@sotto/router';
 import {
   type Environment,
-  type Leave,
   readSettings,
   type Settings,
   type SettingsOf,
   setting,
   settingsSchemas,
-  type TrustProxy,
 } from '@sotto/server';
 import { type BillingSettings, readBillingSettings } from './billing/billing-settings.ts';
-import { readMaxima } from './limits/maximum-settings.ts';
-import type { Address } from './reach.ts';
 import { readSignInSettings, type SignInSettings } from './sessions/sign-in-settings.ts';
 import { readCreditKeysFile } from './wallets/issuer.ts';
 
-/** The configuration of control. Secrets are separate, so that the rest may be shown. */
-export interface ControlConfig {
-  readonly host: string;
-  readonly port: number;
+type Own = Omit<SettingsOf<'control'>, 'REDIS_URL'>;
+
+/** Control's settings, by their variables, and what several of them say together. */
+export interface ControlConfig extends Own {
   readonly origin: string;
   readonly confidentialOrigin: string;
-  /** Where this machine reaches both origins. Undefined: where their names lead. */
-  readonly addresses: { readonly control: Address | undefined; readonly confidential: Address | undefined };
-  readonly databaseUrl: string;
-  readonly redisUrl: string;
-  readonly catalogFile: string | undefined;
-  readonly media: MediaSwitches;
-  readonly connectedApps: boolean;
   /** The keys of anonymous wallets. Undefined: they are off. */
   readonly creditKeysFile: string | undefined;
-  readonly webhookNetworks: BlockList | undefined;
-  readonly ticketTtlMs: number;
-  readonly usageRetention: number | undefined;
-  readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
-  /** The most that one account may have. */
-  readonly maxima: Maxima;
-  /** Undefined: no metrics are served. */
-  readonly metricsPort: number | undefined;
-  readonly trustProxy: TrustProxy;
-  readonly logLevel: string;
-  /** How to shut down after SIGTERM. */
-  readonly drain: Leave;
-  /** Undefined: nothing is traced. */
-  readonly traces: { readonly url: string; readonly ratio: number } | undefined;
-  /** With NODE_ENV=production. Redis must then be durable. */
-  readonly isProduction: boolean;
   readonly billing: BillingSettings;
   readonly signIn: SignInSettings;
-  readonly secrets: ControlSecrets;
-}
-
-export interface ControlSecrets {
-  readonly ticketSealingKey: Buffer;
-  readonly accountRefKey: Buffer;
-  readonly settlementMacKey: Buffer;
-  readonly sessionSecret: string;
-  /** The other secrets of a rotation. Control accepts what they sealed and signed, but uses them for nothing else. */
-  readonly other?: {
-    readonly accountRefKey?: Buffer | undefined;
-    readonly settlementMacKey?: Buffer | undefined;
-    readonly sessionSecret?: string | undefined;
-  };
 }
 
 const allAddresses: ReadonlySet<string> = new Set(['0.0.0.0', '[::]', '[::ffff:0:0]']);
 
 /** Reads the environment. On failure, returns one line. */
-export function readConfig(environment: Environment): Settings<ControlConfig> {
+export function readConfig(environment: Environment): Settings<ControlConfig & SettingsOf<'control'>> {
   const read = readSettings(settingsSchemas.control, environment);
-  if (!read.ok) return read;
+  return read.ok ? judge(read.settings, environment) : read;
+}
+
+/** The same for a control that shares its process, and so its state, with the broker. */
+export function readConfigWithoutRedis(environment: Environment): Settings<ControlConfig> {
+  const read = readSettings(settingsSchemas.control.omit({ REDIS_URL: true }), environment);
+  return read.ok ? judge(read.settings, environment) : read;
+}
+
+function judge<Read extends Own>(env: Read, environment: Environment): Settings<Read & ControlConfig> {
   const billing = readBillingSettings(environment, { testRail: 'off' });
   if (!billing.ok) return billing;
   const signIn = readSignInSettings(environment);
   if (!signIn.ok) return signIn;
-  const env = read.settings;
-  const same = rotatedSecrets.find((name) => env[name] !== undefined && env[name] === env[`OTHER_${name}`]);
+  const same = rotatedSecrets.find((name) => environment[name] && environment[name] === environment[`OTHER_${name}`]);
   if (same !== undefined) {
     return {
       ok: false,
       message: `OTHER_${same} is the same as ${same}: it takes the one that replaces it, or was replaced`,
     };
   }
-  const local = localHost(env.HOST);
-  const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
   const creditKeys = readCreditKeysFile(env, billing.settings);
   if (!creditKeys.ok) return creditKeys;
+  const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
   return {
     ok: true,
     settings: Object.freeze({
-      host: env.HOST,
-      port: env.CONTROL_PORT,
+      ...env,
       origin: controlOriginOf(env),
-      confidentialOrigin: env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${local}:${env.CONFIDENTIAL_PORT}`,
-      addresses: { control: env.CONTROL_ADDRESS, confidential: env.CONFIDENTIAL_ADDRESS },
-      databaseUrl: env.DATABASE_URL,
-      redisUrl: env.REDIS_URL,
-      catalogFile: env.CATALOG_FILE,
-      media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
-      connectedApps: env.CONNECTED_APPS === 'on',
+      confidentialOrigin: env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${localHost(env.HOST)}:${env.CONFIDENTIAL_PORT}`,
       creditKeysFile: creditKeys.settings,
-      webhookNetworks: env.WEBHOOK_NETWORKS,
-      ticketTtlMs: env.TICKET_TTL_S * 1000,
-      usageRetention: env.USAGE_RETENTION_MONTHS,
-      limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
-      maxima: readMaxima(env),
-      metricsPort: env.METRICS_PORT,
-      trustProxy: env.TRUST_PROXY,
-      logLevel: env.LOG_LEVEL,
-      drain: setting.readDrain(env),
-      traces: setting.readTraces(env),
-      isProduction: env.NODE_ENV === 'production',
       billing: billing.settings,
       signIn: signIn.settings,
-      secrets: {
-        ticketSealingKey: setting.keyBytes(env.TICKET_SEALING_KEY),
-        accountRefKey: setting.keyBytes(env.ACCOUNT_REF_KEY),
-        settlementMacKey: setting.keyBytes(env.SETTLEMENT_MAC_KEY),
-        sessionSecret: env.SESSION_SECRET,
-        other: {
-          accountRefKey: keyOrNone(env.OTHER_ACCOUNT_REF_KEY),
-          settlementMacKey: keyOrNone(env.OTHER_SETTLEMENT_MAC_KEY),
-          sessionSecret: env.OTHER_SESSION_SECRET,
-        },
-      },
     }),
   };
 }
 
 const rotatedSecrets = ['ACCOUNT_REF_KEY', 'SETTLEMENT_MAC_KEY', 'SESSION_SECRET'] as const;
 
-const keyOrNone = (text: string | undefined): Buffer | undefined =>
-  text === undefined ? undefined : setting.keyBytes(text);
-
 /** The public origin of control, of settings or their defaults. */
-const controlOriginOf = (env: Pick<SettingsOf<'control'>, 'CONTROL_ORIGIN' | 'HOST' | 'CONTROL_PORT'>): string =>
+const controlOriginOf = (env: Pick<Own, 'CONTROL_ORIGIN' | 'HOST' | 'CONTROL_PORT'>): string =>
   env.CONTROL_ORIGIN ?? `http://${localHost(env.HOST)}:${env.CONTROL_PORT}`;
 
 /** The address at which this machine reaches a server that listens on `HOST`. */

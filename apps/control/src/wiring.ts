@@ -1,9 +1,7 @@
-import type { BlockList } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Maxima } from '@sotto/contract';
-import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
-import { type Leave, leaveServer, openTracing, repeat } from '@sotto/server';
+import { isSwitchedOn } from '@sotto/router';
+import { type Leave, leaveServer, openTracing, repeat, setting } from '@sotto/server';
 import type { EpochKeeper, State } from '@sotto/state';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
@@ -14,14 +12,15 @@ import { claimAccount, ensureAccount, findAccount } from './accounts/ensure-acco
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildApp } from './app.ts';
 import { buildAudit } from './audit/audit.ts';
-import { type BillingOptions, buildBilling } from './billing/billing.ts';
+import { buildBilling } from './billing/billing.ts';
+import type { BillingPlan } from './billing/billing-plan.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
 import { watchMemory } from './capacity/watch-memory.ts';
 import { buildCatalog } from './catalog/catalog.ts';
-import { CatalogKeeper } from './catalog/catalog-keeper.ts';
+import { builtInCatalog, CatalogKeeper } from './catalog/catalog-keeper.ts';
 import { PlaneLife } from './catalog/plane-life.ts';
-import type { ControlConfig, ControlSecrets } from './config.ts';
+import type { ControlConfig } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
@@ -30,17 +29,16 @@ import type { Domain } from './domain.ts';
 import { controlEvents } from './events.ts';
 import { buildKeys } from './keys/keys.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
+import { readMaxima } from './limits/maximum-settings.ts';
 import type { Mailer } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { buildOperator } from './operator/operator.ts';
 import { buildPages, openDashboard } from './pages/dashboard.ts';
 import { projectKeys } from './projection/project-keys.ts';
 import { buildProjection, Projector } from './projection/projector.ts';
-import type { Address } from './reach.ts';
 import { buildRouting } from './routing/routing.ts';
 import { buildAuth } from './sessions/auth.ts';
-import type { OpenidSettings } from './sessions/openid-provider.ts';
-import { type SignUpSettings, signUpPolicy } from './sessions/sign-up-policy.ts';
+import { signUpPolicy } from './sessions/sign-up-policy.ts';
 import { buildSettlement, Settler } from './settler/settler.ts';
 import { buildShards } from './shards/shards.ts';
 import { buildSignIn } from './sign-in/sign-in.ts';
@@ -51,47 +49,23 @@ import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 import { buildWorkspaces } from './workspaces/workspaces.ts';
 
 export interface ControlOptions {
+  readonly config: ControlConfig;
   readonly state: State;
   readonly logger: Logger;
-  readonly databaseUrl: string;
-  readonly origin: string;
-  /** The broker’s public origin, without `/v1`. It is shown to people. */
-  readonly confidentialOrigin: string;
-  /** Where to reach the broker, if its origin's name leads elsewhere. */
-  readonly confidentialAddress?: Address | undefined;
   /** Further origins whose pages may send requests with a session. */
   readonly trustedOrigins: readonly string[];
-  readonly catalogFile: string;
-  readonly secrets: ControlSecrets;
-  /** The media operations that this deployment offers. */
-  readonly media: MediaSwitches;
-  /** Whether apps may connect (CONNECTED_APPS). Default: no. */
-  readonly connectedApps?: boolean;
+  /** The content of BILLING_FILE. */
+  readonly plan: BillingPlan;
   /** The issuer of credits, if anonymous wallets are on (ANONYMOUS_WALLETS). */
   readonly issuer?: Issuer | undefined;
-  readonly ticketTtlMs: number;
-  /** Months for which the rows of single requests are kept (USAGE_RETENTION_MONTHS). Default: for ever. */
-  readonly usageRetention?: number | undefined;
-  readonly limits: ControlConfig['limits'];
-  /** The most that one account may have. */
-  readonly maxima: Maxima;
   readonly limitsRedis: Redis | undefined;
-  readonly trustProxy: ControlConfig['trustProxy'];
-  readonly traces?: ControlConfig['traces'];
   /** True if no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
-  readonly billing: BillingOptions;
   /**
    * Undefined: no mail is sent. Inviters then pass on the links of their invitations, and passwords cannot be reset by
    * mail.
    */
   readonly mailer?: Mailer | undefined;
-  /** Networks that webhooks of workspaces may reach besides public addresses. */
-  readonly webhookNetworks?: BlockList | undefined;
-  /** The operator’s own OpenID provider. */
-  readonly openid?: OpenidSettings | undefined;
-  /** Default: as without `SIGN_UP`. */
-  readonly signUp?: SignUpSettings;
   readonly now?: () => number;
 }
 
@@ -117,21 +91,26 @@ const noteMs = 20_000;
 
 /** Builds the control plane. It opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
-  const { state, logger, secrets, origin, limits, mailer, now = Date.now } = options;
-  const { maxima } = options;
+  const { config, state, logger, mailer, now = Date.now } = options;
+  const { origin, confidentialOrigin } = config;
+  const { monthlyGrantNusd } = config.billing;
+  const limits = {
+    requests: config.RATE_LIMIT_REQUESTS,
+    tokens: config.RATE_LIMIT_TOKENS,
+    control: config.RATE_LIMIT_CONTROL,
+  };
+  const maxima = readMaxima(config);
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
-  const { pool, db, close } = openDatabase(options.databaseUrl);
-  const { other } = secrets;
-  const accountRefKeys = withOther(secrets.accountRefKey, other?.accountRefKey);
-  const settlementMacKeys = withOther(secrets.settlementMacKey, other?.settlementMacKey);
-  const sessionSecrets = withOther(secrets.sessionSecret, other?.sessionSecret);
-  const projector = new Projector({ pool, state, accountRefKey: secrets.accountRefKey, limits, events });
+  const { pool, db, close } = openDatabase(config.DATABASE_URL);
+  const accountRefKeys = setting.withOther(config.ACCOUNT_REF_KEY, config.OTHER_ACCOUNT_REF_KEY);
+  const settlementMacKeys = setting.withOther(config.SETTLEMENT_MAC_KEY, config.OTHER_SETTLEMENT_MAC_KEY);
+  const sessionSecrets = setting.withOther(config.SESSION_SECRET, config.OTHER_SESSION_SECRET);
+  const projector = new Projector({ pool, state, accountRefKey: config.ACCOUNT_REF_KEY, limits, events });
   let stopping = false;
   const failed = (task: string) => (error: unknown) => {
     if (!stopping) events.taskFailed(task, error);
   };
-  const { monthlyGrantNusd } = options.billing;
   const project = (accountId: string): Promise<void> => projector.account(accountId);
   const needsVerified = mailer?.how === 'sent';
   const grants = buildMonthlyGrants({ pool, state, monthlyGrantNusd, needsVerified, project, now });
@@ -140,15 +119,16 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     await grants.giveTo(accountId).catch(failed('monthly grants'));
     await project(accountId).catch(failed('projection'));
   };
+  const traces = setting.readTraces(config);
   const tracing =
-    options.traces &&
+    traces &&
     openTracing({
-      ...options.traces,
+      ...traces,
       ...{ service: 'sotto-control', now },
       onLost: (spans) => events.tracesLost({ spans }),
     });
   const claimSteps = [claimWorkspaces, disableApps];
-  const signUp = signUpPolicy(pool, options.signUp ?? { mode: undefined, domains: [] }, now);
+  const signUp = signUpPolicy(pool, config.signIn.signUp, now);
   const auth = buildAuth({
     db,
     secrets: sessionSecrets,
@@ -169,11 +149,11 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     mailer,
     maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),
-    openid: options.openid,
+    openid: config.signIn.openid,
     signUp,
     now,
   });
-  const keeper = new CatalogKeeper({ state, file: options.catalogFile, events, now });
+  const keeper = new CatalogKeeper({ state, file: config.CATALOG_FILE ?? builtInCatalog, events, now });
   const settler = new Settler({
     ledger: postgresSettlementLedger(pool),
     state,
@@ -187,11 +167,12 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     settlementMacKey: settlementMacKeys,
     isAlone: options.isAlone ?? false,
   });
-  const connect = options.connectedApps
-    ? buildConnect({ pool, projector, origin, sessionSecrets, events, maxima, now })
-    : undefined;
-  const offers = (operation: Operation): boolean =>
-    isSwitchedOn(options.media, operation) && keeper.isServed(operation);
+  const connect =
+    config.CONNECTED_APPS === 'on'
+      ? buildConnect({ pool, projector, origin, sessionSecrets, events, maxima, now })
+      : undefined;
+  const media = setting.readMedia(config);
+  const offers = (operation: Operation): boolean => isSwitchedOn(media, operation) && keeper.isServed(operation);
   const capabilities = (): CapabilitiesAnswer => ({
     image_generation: { enabled: offers('image') },
     speech_synthesis: { enabled: offers('speech') },
@@ -200,7 +181,6 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   });
   let hasDatabase = false;
 
-  const { confidentialOrigin } = options;
   const isReady = async (): Promise<boolean> => {
     if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;
     return pool.query('select 1').then(
@@ -212,14 +192,14 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ...{ pool, isReady, now },
     // The broker may have a certificate of its own.
     isBrokerReady: async () =>
-      (await statusOf(confidentialOrigin, '/readyz', options.confidentialAddress, { rejectUnauthorized: false })) ===
+      (await statusOf(confidentialOrigin, '/readyz', config.CONFIDENTIAL_ADDRESS, { rejectUnauthorized: false })) ===
       200,
   });
   const dashboard = openDashboard({
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     confidentialOrigin,
   });
-  const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
+  const billing = await buildBilling({ ...config.billing, plan: options.plan, pool, events, project, origin, now });
   /** Domains whose tasks need no database. They run during migrations. */
   const early: readonly Domain[] = [
     buildCatalog({ keeper, capabilities, planes: () => life.planes }),
@@ -229,21 +209,21 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     shards,
     watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
-    buildProjection(projector, options.databaseUrl),
+    buildProjection(projector, config.DATABASE_URL),
     buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit: limits.control, now }),
     buildTickets({
       ...{ state, projector, keeper, offers, confidentialOrigin, now },
       adviseOnEmpty: (accountId) => adviseOnEmpty({ pool, monthlyGrantNusd, now }, accountId),
-      confidentialAddress: options.confidentialAddress,
-      ticketSealingKey: secrets.ticketSealingKey,
-      accountRefKey: secrets.accountRefKey,
+      confidentialAddress: config.CONFIDENTIAL_ADDRESS,
+      ticketSealingKey: config.TICKET_SEALING_KEY,
+      accountRefKey: config.ACCOUNT_REF_KEY,
       ticketForm: () => shards.epochs.ticketForm,
-      ticketTtlMs: options.ticketTtlMs,
+      ticketTtlMs: config.TICKET_TTL_S * 1000,
     }),
     buildRouting({ pool, keeper, projector }),
-    buildUsage({ pool, state, retention: options.usageRetention, events, now }),
+    buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
     buildKeys({ pool, projector, keeper, maxima, limits }),
     buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit: limits.control }),
     buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
@@ -251,7 +231,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     buildAccountDeletion({ pool, projector, state, project }),
     buildAlerts({
       ...{ pool, sessionSecrets, origin, mailer, events, now },
-      network: { networks: options.webhookNetworks },
+      network: { networks: config.WEBHOOK_NETWORKS },
     }),
     billing,
     ...(connect === undefined ? [] : [connect]),
@@ -281,7 +261,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     limits: { control: limits.control, requests: limits.requests, redis: options.limitsRedis },
     events,
     isReady,
-    trustProxy: options.trustProxy,
+    trustProxy: config.TRUST_PROXY,
     traces: tracing,
     now,
   });
@@ -319,6 +299,3 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     },
   };
 }
-
-const withOther = <T>(present: T, other: T | undefined): readonly [T, ...T[]] =>
-  other === undefined ? [present] : [present, other];

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage, loadSettings, settingsSchemas } from '@sotto/server';
+import { exitMessage, loadSettings, StartError, settingsSchemas } from '@sotto/server';
 import { readConfig } from './config.ts';
-import { StartError } from './service.ts';
 import { startEverything } from './start.ts';
 
 const projectDir = fileURLToPath(new URL('../../../', import.meta.url));
@@ -58,7 +57,7 @@ if (!read.ok) {
 }
 try {
   // A shutdown that has begun takes these, too: it goes on until the list is empty.
-  const banner = await startEverything(read.config, (stop) => stops.push(stop));
+  const banner = await startEverything(read.settings, (stop) => stops.push(stop));
   if (ending === undefined) {
     isRunning = true;
     process.stdout.write(`${banner}\n`);

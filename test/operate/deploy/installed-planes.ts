@@ -4,9 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig as readBrokerConfig } from '@sotto/confidential';
 import { readConfig as readControlConfig, runCli } from '@sotto/control';
-import { loadSettings, settingsSchemas } from '@sotto/server';
+import { loadSettings, readBrokerConfig, settingsSchemas } from '@sotto/server';
 import {
   freePort,
   noteSkip,

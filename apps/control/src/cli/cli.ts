@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadSettings, settingsSchemas } from '@sotto/server';
+import { loadSettings, StartError, settingsSchemas } from '@sotto/server';
 import { readDatabaseUrl } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
 import {
@@ -287,7 +287,7 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
       return 2;
     }
     const message =
-      error instanceof CliError
+      error instanceof StartError
         ? explain(error.message)
         : `failed: ${error instanceof Error ? error.message.split('\n')[0] : 'error'}`;
     context.error(`sotto-control: ${message}`);

@@ -6,7 +6,7 @@ import {
   isSecretName,
   placeInFile,
   problemOfSetting,
-  readBrokerSettings,
+  readBrokerConfig,
   readFileOrPart,
   readSettings,
   settingPaths,
@@ -21,7 +21,7 @@ import { today } from './cli-process.ts';
 
 /** Reads all settings of a process as it does at start. */
 const judges = {
-  broker: readBrokerSettings,
+  broker: readBrokerConfig,
   keeper: (environment: Environment) => readSettings(settingsSchemas.keeper, environment),
   control: readConfig,
 };

@@ -7,7 +7,3 @@ const rows = Object.entries<Maximum>(maxima);
 /** Reads the settings of the maxima. */
 export const readMaxima = (env: Readonly<Record<Setting, number>>): Maxima =>
   Object.fromEntries(rows.map(([name, { setting: of }]) => [name, env[of as Setting]])) as Record<MaximumName, number>;
-
-/** Those settings as variables, for another process. */
-export const maximumVariables = (values: Maxima): Readonly<Record<string, string>> =>
-  Object.fromEntries(rows.map(([name, { setting: of }]) => [of, String(values[name as MaximumName])]));

@@ -43,6 +43,15 @@ export const readTraces = (env: {
 }): { readonly url: string; readonly ratio: number } | undefined =>
   env.TRACES_URL === undefined ? undefined : { url: env.TRACES_URL, ratio: env.TRACES_RATIO };
 
+/** Reads which media operations a deployment offers. */
+export const readMedia = (env: {
+  readonly IMAGE_GENERATION: 'on' | 'off';
+  readonly SPEECH_SYNTHESIS: 'on' | 'off';
+}): { readonly image: boolean; readonly speech: boolean } => ({
+  image: env.IMAGE_GENERATION === 'on',
+  speech: env.SPEECH_SYNTHESIS === 'on',
+});
+
 /** Reads the settings of a shutdown. In production, a load balancer needs some seconds to notice that a process is not ready. */
 export const readDrain = (env: {
   readonly DRAIN_DELAY_S?: number | undefined;
@@ -59,14 +68,14 @@ const keyError = 'takes 32 bytes as base64 or as 64 hex characters';
 /** A 32-byte key as text. */
 export const keyText = z.string({ error: keyError }).regex(keyPattern, { error: keyError });
 
-/** The bytes of a key that `keyText` accepted. */
-export const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
+const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
 
-/** A key and, during a rotation, the second accepted key. */
-export const keysOf = (text: string, other: string | undefined): [Buffer, ...Buffer[]] => [
-  keyBytes(text),
-  ...(other === undefined ? [] : [keyBytes(other)]),
-];
+/** A 32-byte key. */
+export const key = keyText.transform(keyBytes);
+
+/** A secret and, during a rotation, the second accepted one. */
+export const withOther = <T>(present: T, other: T | undefined): readonly [T, ...T[]] =>
+  other === undefined ? [present] : [present, other];
 
 export const sessionSecret = z
   .string({ error: 'takes at least 32 characters' })

@@ -1,6 +1,7 @@
+import type { z } from 'zod';
 import * as kinds from './kinds.ts';
 import { type Environment, readSettings, type Settings } from './read-settings.ts';
-import { type SettingsOf, settingsSchemas } from './table.ts';
+import { brokerEarlySchema, type SettingsOf, settingsSchemas } from './table.ts';
 
 export type TlsConfig =
   | { readonly kind: 'off' }
@@ -21,19 +22,44 @@ export interface KeeperPlace {
   readonly caFile: string;
 }
 
-export interface BrokerSettings {
-  readonly env: SettingsOf<'broker'>;
+/** The settings that the broker needs to prove itself and to get its secrets. */
+export type EarlyConfig = Readonly<z.output<typeof brokerEarlySchema>> & {
+  /** Undefined: the secrets are in the environment. */
   readonly keeper: KeeperPlace | undefined;
+};
+
+type Own = Omit<SettingsOf<'broker'>, 'REDIS_URL'>;
+
+/** The broker's settings, by their variables, and what several of them say together. */
+export interface BrokerConfig extends Own, Pick<EarlyConfig, 'keeper'> {
   readonly tls: TlsConfig;
   /** The public address of the broker, without a path. */
   readonly origin: string;
+  /** Whether requests must name this machine: there is no TLS, and the broker listens on more than loopback. */
+  readonly isForLoopback: boolean;
+}
+
+/** Reads the settings that do not wait for secrets. A problem is returned as one line. */
+export function readEarlyConfig(environment: Environment): Settings<EarlyConfig> {
+  const read = readSettings(brokerEarlySchema, environment);
+  if (!read.ok) return read;
+  const keeper = readKeeperPlace(read.settings);
+  return keeper.ok ? { ok: true, settings: { ...read.settings, keeper: keeper.settings } } : keeper;
 }
 
 /** Reads the settings of a broker and judges them together. A problem is returned as one line. */
-export function readBrokerSettings(environment: Environment): Settings<BrokerSettings> {
+export function readBrokerConfig(environment: Environment): Settings<BrokerConfig & SettingsOf<'broker'>> {
   const read = readSettings(settingsSchemas.broker, environment);
-  if (!read.ok) return read;
-  const env = read.settings;
+  return read.ok ? judge(read.settings) : read;
+}
+
+/** The same for a broker that shares its process, and so its state, with control. */
+export function readBrokerConfigWithoutRedis(environment: Environment): Settings<BrokerConfig> {
+  const read = readSettings(settingsSchemas.broker.omit({ REDIS_URL: true }), environment);
+  return read.ok ? judge(read.settings) : read;
+}
+
+function judge<Read extends Own>(env: Read): Settings<Read & BrokerConfig> {
   const refused = (message: string) => ({ ok: false, message }) as const;
   const keeper = readKeeperPlace(env);
   if (!keeper.ok) return keeper;
@@ -42,6 +68,7 @@ export function readBrokerSettings(environment: Environment): Settings<BrokerSet
   const scheme = tls.kind === 'off' ? 'http' : 'https';
   const host = env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
   const origin = env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${host}:${env.CONFIDENTIAL_PORT}`;
+  const isForLoopback = tls.kind === 'off' && !kinds.isLoopback(env.HOST);
   if (tls.kind !== 'off' && env.CONFIDENTIAL_ORIGIN === undefined && !kinds.isLoopback(env.HOST)) {
     return refused(
       'CONFIDENTIAL_ORIGIN is not set. Set it to the public address of this broker, such as https://api.example.com; the certificate and the evidence name it',
@@ -60,14 +87,14 @@ export function readBrokerSettings(environment: Environment): Settings<BrokerSet
       'PROXY_PROTOCOL is set while CONFIDENTIAL_TLS is `off`. It needs TLS in the broker; unset it, or use TRUST_PROXY',
     );
   }
-  return { ok: true, settings: { env, keeper: keeper.settings, tls, origin } };
+  return { ok: true, settings: Object.freeze({ ...env, keeper: keeper.settings, tls, origin, isForLoopback }) };
 }
 
 /** Reads where the keeper is. Undefined: the secrets are in the environment. */
-export function readKeeperPlace({
+function readKeeperPlace({
   KEEPER_ORIGIN: origin,
   KEEPER_CA_FILE: caFile,
-}: Pick<SettingsOf<'broker'>, 'KEEPER_ORIGIN' | 'KEEPER_CA_FILE'>): Settings<KeeperPlace | undefined> {
+}: Pick<Own, 'KEEPER_ORIGIN' | 'KEEPER_CA_FILE'>): Settings<KeeperPlace | undefined> {
   if (origin !== undefined && caFile !== undefined) return { ok: true, settings: { origin, caFile } };
   if (origin === caFile) return { ok: true, settings: undefined };
   const [given, missing] =
@@ -79,7 +106,7 @@ export function readKeeperPlace({
 }
 
 /** Combines the TLS settings. Returns a message if they contradict each other. */
-function readTls(env: SettingsOf<'broker'>): TlsConfig | string {
+function readTls(env: Own): TlsConfig | string {
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_REQUEST_FILE: requestFile } = env;
   const { TLS_KEPT_KEY_FILE: keptKeyFile } = env;
   switch (env.CONFIDENTIAL_TLS) {
