@@ -2,8 +2,9 @@ import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { type BrokerConfig, readFileOrPart, StartError } from '@sotto/server';
 import { readProvenance } from './gateway/open-attestation.ts';
 import type { RegistryBytes } from './providers/check-registry.ts';
+import { builtInRegistry } from './registry-file.ts';
 import { openTls, problemOfKeptKey, type ServedTls } from './tls/open-tls.ts';
-import { type Broker, type BrokerOptions, buildBroker, builtInRegistry } from './wiring.ts';
+import { type Broker, type BrokerOptions, buildBroker } from './wiring.ts';
 
 export interface BrokerParts
   extends Pick<BrokerOptions, 'state' | 'logger' | 'registryFile' | 'providerKey' | 'engine' | 'enclaves'> {

@@ -3,7 +3,8 @@ import { readBrokerConfigWithoutRedis } from '@sotto/server';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { buildBroker, RegistryFileError } from './wiring.ts';
+import { RegistryFileError } from './registry-file.ts';
+import { buildBroker } from './wiring.ts';
 
 const registry = (...fields: string[]): Buffer =>
   Buffer.from(

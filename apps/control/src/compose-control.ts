@@ -2,8 +2,9 @@ import { type Settings, StartError } from '@sotto/server';
 import { readBillingPlan } from './billing/billing-settings.ts';
 import type { ControlConfig } from './config.ts';
 import { smtpMail } from './mail/smtp-mail.ts';
+import type { ControlOptions } from './parts.ts';
 import { readIssuer } from './wallets/issuer.ts';
-import { buildControl, type Control, type ControlOptions } from './wiring.ts';
+import { buildControl, type Control } from './wiring.ts';
 
 /** Builds the control that its settings describe, with the files that they name. Throws a `StartError`. `mailer` is for a deployment without SMTP_URL. */
 export async function composeControl(

@@ -6,7 +6,7 @@ import { parseRegistry } from '@sotto/router';
 import { type EarlyConfig, type Environment, StartError } from '@sotto/server';
 import type { BrokerEvents } from '../events.ts';
 import { problemOfForeignRegistry, problemOfMeasurement, type RegistryBytes } from '../providers/check-registry.ts';
-import { builtInRegistry, RegistryFileError } from '../wiring.ts';
+import { builtInRegistry, RegistryFileError } from '../registry-file.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
 
 /**
