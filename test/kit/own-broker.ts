@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BrokerOptions, buildBroker } from '@sotto/confidential';
+import { readBrokerConfig } from '@sotto/server';
 import { createRedisState } from '@sotto/state';
 import { freePort } from '@sotto/test-servers';
 import { pino } from 'pino';
@@ -33,21 +34,18 @@ export async function startOwnBroker(options: OwnBrokerOptions): Promise<OwnBrok
   const { redisUrl, registry, secrets, now, producer } = options;
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
+  const read = readBrokerConfig({ ...secrets, HOST: '127.0.0.1', CONFIDENTIAL_TLS: 'off', REDIS_URL: redisUrl });
+  if (!read.ok) throw new Error(read.message);
   const state = createRedisState({ url: redisUrl });
   // The registry of its image, which a broker with evidence demands.
   const registryFile = { name: 'providers.yaml', bytes: Buffer.from(registry) };
   const broker = await buildBroker({
+    config: read.settings,
     state,
     logger: pino({ level: 'silent' }),
     registryFile,
     imageRegistry: registryFile,
     providerKey: () => undefined,
-    secrets: {
-      ticketSealingKey: Buffer.from(secrets.TICKET_SEALING_KEY, 'base64'),
-      settlementMacKey: Buffer.from(secrets.SETTLEMENT_MAC_KEY, 'base64'),
-    },
-    media: { image: false, speech: false },
-    trustProxy: false,
     gateway: producer && { origin, producer, tlsKeys: undefined },
     now,
   });

@@ -105,7 +105,10 @@ process.exit(0);
 
 /** Control's settler, without the rest of control. */
 async function realSettler(state: State): Promise<{ settleAll(): Promise<{ readonly isMore: boolean }> }> {
-  const control = await bareControl(state, databaseUrl, { accountRefKey, settlementMacKey });
+  const control = await bareControl(state, databaseUrl, {
+    ACCOUNT_REF_KEY: accountRefKey,
+    SETTLEMENT_MAC_KEY: settlementMacKey,
+  });
   await until(async () => {
     await control.epochs.maintain().catch(() => {});
     return control.epochs.isSettled;

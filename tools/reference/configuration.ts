@@ -1,17 +1,5 @@
-import { describeSettings, type Plane, type SettingDescription, settingPaths } from '@sotto/server';
+import { describeSettings, type Plane, type SettingDescription, settingPaths, settingsSchemas } from '@sotto/server';
 import { code, generated, table } from './markdown.ts';
-import { schemas } from './settings-schema.ts';
-
-const ofControl = describeSettings(schemas.control);
-const ofBroker = describeSettings(schemas.broker);
-const ofKeeper = describeSettings(schemas.keeper);
-
-const meanings = new Map([...ofBroker, ...ofControl].map(({ name, meaning }) => [name, meaning]));
-/** A setting of `npm start` without its own description has the description of the process that it is passed to. */
-const ofEmbedded = describeSettings(schemas.start).map((setting) => ({
-  ...setting,
-  meaning: setting.meaning ?? meanings.get(setting.name),
-}));
 
 const intro = `# Configuration
 
@@ -56,17 +44,17 @@ export const configurationPage = (): string =>
     section(
       'Control',
       'Accounts, keys, billing and the dashboard. `sotto-control` commands read the same settings.',
-      ofControl,
       'control',
     ),
-    section('Broker', 'The confidential plane, which sees content and no accounts.', ofBroker, 'broker'),
-    section('Keeper', 'Optional: releases secrets to brokers that prove what they run.', ofKeeper, 'keeper'),
-    section('`npm start`', 'Runs control and the broker on one machine, for trying Sotto out.', ofEmbedded, 'start'),
+    section('Broker', 'The confidential plane, which sees content and no accounts.', 'broker'),
+    section('Keeper', 'Optional: releases secrets to brokers that prove what they run.', 'keeper'),
+    section('`npm start`', 'Runs control and the broker on one machine, for trying Sotto out.', 'start'),
   ]
     .join('\n\n')
     .concat('\n');
 
-function section(title: string, about: string, settings: readonly SettingDescription[], plane: Plane): string {
+function section(title: string, about: string, plane: Plane): string {
+  const settings: readonly SettingDescription[] = describeSettings(settingsSchemas[plane]);
   const required = settings.filter(({ isRequired }) => isRequired);
   const optional = settings.filter(({ isRequired }) => !isRequired);
   return [
@@ -104,9 +92,3 @@ const placeOf = (plane: Plane, name: string): string => {
   const path = settingPaths[plane][name];
   return path === undefined ? '–' : code(path);
 };
-
-/** Settings without a description, which would leave empty cells on the page. */
-export const settingsWithoutMeaning = (): string[] =>
-  [...ofControl, ...ofBroker, ...ofKeeper, ...ofEmbedded]
-    .filter(({ meaning }) => meaning === undefined)
-    .map(({ name }) => name);

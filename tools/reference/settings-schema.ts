@@ -1,14 +1,6 @@
-import { billingFileSchema, settingsSchema as control } from '@sotto/control/testing';
-import { settingsSchema as start } from '@sotto/embedded';
+import { billingFileSchema } from '@sotto/control/testing';
 import { catalogFileSchema, registryFileSchema } from '@sotto/router';
-import {
-  brokerSchema as broker,
-  describeSettings,
-  inlineParts,
-  isSecretName,
-  keeperSchema as keeper,
-  settingPaths,
-} from '@sotto/server';
+import { describeSettings, inlineParts, isSecretName, settingPaths, settingsSchemas } from '@sotto/server';
 import { z } from 'zod';
 
 interface Node {
@@ -22,9 +14,9 @@ interface Node {
 /** Builds the JSON Schema of `sotto.yaml`, with which editors complete keys and show their meaning. */
 export function settingsSchemaFile(): string {
   const root: Node = { type: 'object', properties: {}, additionalProperties: false };
-  for (const [plane, schema] of Object.entries(schemas)) {
+  for (const [plane, schema] of Object.entries(settingsSchemas)) {
     for (const { name, takes, meaning, defaultValue } of describeSettings(schema)) {
-      const path = settingPaths[plane as keyof typeof schemas][name];
+      const path = settingPaths[plane as keyof typeof settingsSchemas][name];
       if (path === undefined) continue;
       const said = [meaning, takes && `Takes ${takes}.`, defaultValue && `Default: ${defaultValue}.`];
       const description = said.filter(Boolean).join(' ');
@@ -75,6 +67,3 @@ function nodeAt(root: Node, path: string): Node {
   }
   return node;
 }
-
-/** The settings of each process. */
-export const schemas = { control, broker, keeper, start };

@@ -1,7 +1,6 @@
-export type { AttestationMode } from '@sotto/attestation/producers';
-export { readConfig } from './config.ts';
+export { composeBroker, readRegistryFile } from './compose-broker.ts';
 export { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 export { BrokerMetrics } from './metrics/broker-metrics.ts';
-export { builtInRegistry, RegistryFileError } from './registry-file.ts';
+export { builtInRegistry } from './registry-file.ts';
 export type { Enclaves } from './tee/enclaves.ts';
 export { type BrokerOptions, buildBroker } from './wiring.ts';

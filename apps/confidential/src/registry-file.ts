@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { type ProviderRegistry, parseRegistry } from '@sotto/router';
+import { StartError } from '@sotto/server';
 import type { FileProblem } from '@sotto/yaml';
 import {
   problemOfForeignRegistry,
@@ -11,7 +12,7 @@ import {
 } from './providers/check-registry.ts';
 
 /** Thrown for an invalid registry file. Its message ends the start, with one line per problem. */
-export class RegistryFileError extends Error {
+export class RegistryFileError extends StartError {
   constructor(name: string, problems: readonly FileProblem[]) {
     super(problems.map(({ line, message }) => `${name}:${line}: ${message}`).join('\n'));
     this.name = 'RegistryFileError';

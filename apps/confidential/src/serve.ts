@@ -1,26 +1,27 @@
 import { readFileSync } from 'node:fs';
-import type { EvidenceProducer } from '@sotto/attestation/producers';
 import {
-  brokerSchema,
+  type BrokerConfig,
   createMetricsApp,
   type Environment,
   exitMessage,
   listenBacklog,
+  listenError,
   listenProblem,
   loadSettings,
   openLogOutlet,
-  readFileOrPart,
+  readBrokerConfig,
+  readEarlyConfig,
+  StartError,
+  setting,
+  settingsSchemas,
 } from '@sotto/server';
 import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { pino } from 'pino';
-import { type BrokerConfig, readConfig, readEarlyConfig } from './config.ts';
+import { composeBroker, readRegistryFile } from './compose-broker.ts';
 import { brokerEvents } from './events.ts';
-import { AttestationError, openAttestation, readProvenance } from './gateway/open-attestation.ts';
-import { StartError, withReleased } from './keeper/with-released.ts';
-import type { RegistryBytes } from './providers/check-registry.ts';
-import { builtInRegistry, RegistryFileError } from './registry-file.ts';
-import { openTls, problemOfKeptKey } from './tls/open-tls.ts';
-import { type Broker, buildBroker } from './wiring.ts';
+import { openAttestation } from './gateway/open-attestation.ts';
+import { withReleased } from './keeper/with-released.ts';
+import type { Broker } from './wiring.ts';
 
 /** Runs the broker until a signal ends it. `given` is the environment that the process was given. */
 export async function serve(given: Environment): Promise<void> {
@@ -39,7 +40,7 @@ async function start(given: Environment): Promise<void> {
   const onSignal = (): void => stop();
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const loaded = loadSettings({
-    ...{ plane: 'broker', schema: brokerSchema, environment: given },
+    ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   if (!loaded.ok) throw new StartError(loaded.message);
@@ -48,60 +49,36 @@ async function start(given: Environment): Promise<void> {
   if (!early.ok) throw new StartError(loaded.explain(early.message));
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
-  const logger = pino({ level: early.config.logLevel, base: { process: 'confidential' } }, outlet);
+  const logger = pino({ level: early.settings.LOG_LEVEL, base: { process: 'confidential' } }, outlet);
   const events = brokerEvents(logger);
-  const registryFile = await readRegistryFile(early.config.providersFile);
-  const attest = (): Promise<EvidenceProducer | undefined> =>
-    openAttestation({
-      mode: early.config.attestation,
-      isProduction: early.config.isProduction,
-      collateralUrl: early.config.collateralUrl,
-      onExpiring: events.collateralExpiring,
-    });
-  const environment = await withReleased(loaded.settings, early.config, { attest, registryFile, events });
-  const read = readConfig(environment);
+  const registryFile = await readRegistryFile(early.settings.PROVIDERS_FILE);
+  const attest = () => openAttestation(early.settings, events.collateralExpiring);
+  const environment = await withReleased(loaded.settings, early.settings, { attest, registryFile, events });
+  const read = readBrokerConfig(environment);
   if (!read.ok) throw new StartError(loaded.explain(read.message));
-  const { config } = read;
-  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const onExposed = config.isProduction ? events.redisExposed : undefined;
+  const config = read.settings;
+  const isProduction = config.NODE_ENV === 'production';
+  const onVolatile = isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const onExposed = isProduction ? events.redisExposed : undefined;
   const state = createRedisState({
-    ...{ url: config.redisUrl, name: brokerConnectionName },
+    ...{ url: config.REDIS_URL, name: brokerConnectionName },
     ...{ onVolatile, onExposed, onDenied: events.redisDenied },
   });
-  const producer = await attest();
-  const keptKey = problemOfKeptKey(config.tls, producer);
-  if (keptKey !== undefined) throw new StartError(keptKey);
-  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
-    throw new StartError(
-      `CONFIDENTIAL_TLS is \`${config.tls.kind}\`, but its files cannot be read or written. Check their paths and modes`,
-    );
-  });
-  const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
-  const broker = await buildBroker({
+  const { broker, tls } = await composeBroker(config, {
     state,
     logger,
     registryFile,
     providerKey: (name) => environment[name],
-    secrets: config.secrets,
-    media: config.media,
-    requestMemory: config.requestMemory,
-    pacing: config.pacing,
-    trustProxy: config.trustProxy,
-    proxies: config.proxies,
-    isForLoopback: config.isForLoopback,
-    collateralUrl: config.collateralUrl,
-    tls: tls?.options,
-    traces: config.traces,
-    gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
+    producer: await attest(),
   });
   // Before the broker joins: a taken port ends the start with nothing to undo.
   const metrics = await serveMetrics(broker, config);
   await broker.start();
   const listening = {
-    host: config.host,
-    port: config.port,
+    host: config.HOST,
+    port: config.CONFIDENTIAL_PORT,
     backlog: listenBacklog,
-    ...(config.sharesPort ? { reusePort: true } : {}),
+    ...(config.CONFIDENTIAL_SHARE_PORT === 'on' ? { reusePort: true } : {}),
   };
   await broker.app.listen(listening).catch(async (error: unknown) => {
     // Otherwise a rebuild of a shard would wait until this process's lease lapses.
@@ -115,30 +92,20 @@ async function start(given: Environment): Promise<void> {
   stop = () => {
     if (stopping) process.exit(1);
     stopping = true;
-    void Promise.all([followed?.stop(), broker.drain(config.drain)])
+    void Promise.all([followed?.stop(), broker.drain(setting.readDrain(config))])
       .then(() => state.close())
       .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
 }
 
-async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {
+async function serveMetrics({ metrics }: Broker, { HOST: host, METRICS_PORT: port }: BrokerConfig) {
   if (port === undefined) return undefined;
   const app = createMetricsApp([metrics.withProcess().registry]);
   await app.listen({ host, port }).catch((error: unknown) => {
-    const problem = listenProblem(error, 'METRICS_PORT');
-    throw problem === undefined ? error : new StartError(problem);
+    throw listenError(error, 'METRICS_PORT');
   });
   return app;
-}
-
-async function readRegistryFile(name: string | undefined): Promise<RegistryBytes> {
-  if (name === undefined) return builtInRegistry();
-  try {
-    return { name, bytes: await readFileOrPart(name) };
-  } catch {
-    throw new StartError(`PROVIDERS_FILE is \`${name}\`, which cannot be read. Set it to a readable file`);
-  }
 }
 
 /** Explains a failure to listen, with the settings that only a broker has. */
@@ -151,11 +118,8 @@ function brokerProblem(error: unknown): string | undefined {
 }
 
 function endStart(error: unknown): never {
-  const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
   const message =
-    known && error instanceof Error
-      ? error.message
-      : `unexpected error: ${error instanceof Error ? error.name : 'error'}`;
+    error instanceof StartError ? error.message : `unexpected error: ${error instanceof Error ? error.name : 'error'}`;
   process.stderr.write(`sotto-confidential: ${message}\n`);
   process.exit(1);
 }

@@ -1,4 +1,5 @@
 import type { EvidenceProducer } from '@sotto/attestation/producers';
+import { readBrokerConfigWithoutRedis } from '@sotto/server';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import pino from 'pino';
 import { expect, it } from 'vitest';
@@ -10,17 +11,24 @@ const registry = (...fields: string[]): Buffer =>
     `providers:\n  - id: own\n${['name: Own', 'adapter: openai', 'privacy_class: private', ...fields].map((field) => `    ${field}\n`).join('')}`,
   );
 
+const key = 'a'.repeat(64);
+const read = readBrokerConfigWithoutRedis({
+  CONFIDENTIAL_ORIGIN: 'https://api.example.com',
+  TICKET_SEALING_KEY: key,
+  SETTLEMENT_MAC_KEY: key,
+});
+if (!read.ok) throw new Error(read.message);
+const config = read.settings;
+
 /** Builds a broker with this evidence. */
 const build = (bytes: Buffer, kind: EvidenceProducer['kind'] | undefined, ofImage = bytes) =>
   buildBroker({
+    config,
     state: createMemoryState({ store: new MemoryStore(Date.now) }),
     logger: pino({ level: 'silent' }),
     registryFile: { name: 'providers.yaml', bytes },
     imageRegistry: { name: 'providers.yaml', bytes: ofImage },
     providerKey: () => undefined,
-    secrets: { ticketSealingKey: [Buffer.alloc(32)], settlementMacKey: Buffer.alloc(32) },
-    media: { image: false, speech: false },
-    trustProxy: false,
     gateway: kind && {
       origin: 'https://api.example.com',
       producer: { kind, produce: () => Promise.reject(new Error('not asked')), refresh: async () => {} },

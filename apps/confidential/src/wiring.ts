@@ -1,14 +1,16 @@
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { type MediaSwitches, publicRegistry } from '@sotto/router';
+import { publicRegistry } from '@sotto/router';
 import {
   AddressLimit,
+  type BrokerConfig,
   type Leave,
   leaveServer,
   openTracing,
   randomId,
   type ServerOptions,
+  setting,
   type Tracing,
 } from '@sotto/server';
 import { type BrokerState, HoldBook, LeaseKeeper } from '@sotto/state';
@@ -16,10 +18,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
 import { memoryOfProcess, requestMemoryOf } from './admission/request-memory.ts';
-import type { StreamPacing } from './answers/keep-alive.ts';
 import { buildApp } from './app.ts';
 import { Deadlines } from './attempts/deadline.ts';
-import type { BrokerConfig } from './config.ts';
 import { type BrokerEvents, brokerEvents } from './events.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/key-set-keeper.ts';
@@ -38,6 +38,7 @@ import { TeeSessions } from './tee/tee-sessions.ts';
 import { keepUp, type Upkeep } from './upkeep.ts';
 
 export interface BrokerOptions {
+  readonly config: BrokerConfig;
   readonly state: BrokerState;
   readonly logger: Logger;
   /** The provider registry that this broker uses. */
@@ -46,22 +47,9 @@ export interface BrokerOptions {
   readonly imageRegistry?: RegistryBytes;
   /** Reads a provider's key from the broker's own environment. */
   readonly providerKey: (name: string) => string | undefined;
-  readonly secrets: BrokerConfig['secrets'];
-  /** The gated operations that this deployment offers. */
-  readonly media: MediaSwitches;
-  readonly requestMemory?: BrokerConfig['requestMemory'];
-  /** Default: comments after 15 s of silence, and headers with the first output. */
-  readonly pacing?: StreamPacing;
-  readonly trustProxy: BrokerConfig['trustProxy'];
-  readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
-  /** Whether requests must name this machine. Default: false. */
-  readonly isForLoopback?: boolean;
-  readonly traces?: BrokerConfig['traces'];
   /** How this broker attests itself. Undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
-  /** A mirror of Intel's documents. Undefined: Intel. */
-  readonly collateralUrl?: string | undefined;
   /** Verifies providers' enclaves; by default under the vendors' own roots. */
   readonly engine?: VerificationEngine;
   /** Reaches `tee` routes; by default only through enclaves that the engine verified. */
@@ -121,7 +109,7 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens what the broker consists of, each part after those that it needs. */
 async function openParts(options: BrokerOptions, read: ReadRegistry) {
-  const { state, secrets, providerKey, now = Date.now } = options;
+  const { config, state, providerKey, now = Date.now } = options;
   const metrics: BrokerMetrics = openMetrics(() => ({ holds, view, enclaves }));
   const events = metrics.counting(brokerEvents(options.logger));
   const providers = await openProviders(read.providers, {
@@ -130,7 +118,8 @@ async function openParts(options: BrokerOptions, read: ReadRegistry) {
     ca: options.engine?.ca,
   });
   tellOfProviders(read.providers, providers, providerKey, { events, willCall: (id) => metrics.willCall(id) });
-  const registry = publicRegistry(read.providers, providers.isAvailable, options.media);
+  const media = setting.readMedia(config);
+  const registry = publicRegistry(read.providers, providers.isAvailable, media);
   const measurements = new MeasurementLog(state, now);
   const view: SharedView = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
   const holds: HoldBook = openHolds(options, events);
@@ -141,8 +130,8 @@ async function openParts(options: BrokerOptions, read: ReadRegistry) {
   const receiptKey = makeReceiptKey();
   const attested = { registryDigest: read.digest, receiptKey: receiptKey.named, events, now };
   return {
-    ...{ state, secrets, now, metrics, events, providers, registry, measurements, view, holds, leases, enclaves },
-    documents,
+    ...{ config, state, now, metrics, events, providers, registry, measurements, view, holds, leases, enclaves },
+    ...{ documents, media },
     registryDigest: `sha256:${read.digest}`,
     receiptSigner: receiptKey.signer,
     providerReceipts: new ProviderReceipts({ state, documents }),
@@ -168,10 +157,10 @@ const openMetrics = (
 
 const mostPending = (): number => Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes);
 
-const openHolds = ({ state, secrets }: BrokerOptions, events: BrokerEvents): HoldBook =>
+const openHolds = ({ config, state }: BrokerOptions, events: BrokerEvents): HoldBook =>
   new HoldBook({
     state,
-    macKey: secrets.settlementMacKey,
+    macKey: config.SETTLEMENT_MAC_KEY,
     // Not the time of day: if that were set back by an hour, every resend would wait an hour longer.
     now: () => performance.now(),
     mostPending: mostPending(),
@@ -179,62 +168,75 @@ const openHolds = ({ state, secrets }: BrokerOptions, events: BrokerEvents): Hol
   });
 
 /** Verifies enclaves under the vendors' own roots. */
-const vendorEngine = ({ now = Date.now, collateralUrl }: BrokerOptions, events: BrokerEvents): VerificationEngine => ({
+const vendorEngine = ({ config, now = Date.now }: BrokerOptions, events: BrokerEvents): VerificationEngine => ({
   verifyProvider,
   openVendors: () =>
     providerVendors({
       fetch: globalThis.fetch,
       now,
-      mirror: collateralUrl,
+      mirror: config.ATTESTATION_COLLATERAL_URL,
       onExpiring: events.collateralExpiring,
     }),
 });
 
-const openBrokerTracing = ({ traces, now = Date.now }: BrokerOptions, events: BrokerEvents): Tracing | undefined =>
-  traces &&
-  openTracing({
-    ...traces,
-    ...{ service: 'sotto-broker', now },
-    onLost: (spans) => events.tracesLost({ spans }),
-  });
+function openBrokerTracing({ config, now = Date.now }: BrokerOptions, events: BrokerEvents): Tracing | undefined {
+  const traces = setting.readTraces(config);
+  return (
+    traces &&
+    openTracing({
+      ...traces,
+      ...{ service: 'sotto-broker', now },
+      onLost: (spans) => events.tracesLost({ spans }),
+    })
+  );
+}
 
 function appOf(parts: Parts, options: BrokerOptions, isReady: () => Promise<boolean>): FastifyInstance {
-  const { state, now, providers, documents, events } = parts;
+  const { config, state, now, providers, documents, events, media } = parts;
   const inference = inferenceOf(parts, options);
   return buildApp({
     inference,
     tee: { admission: inference.admission, providers, documents, events },
     receipts: { state, limit: new AddressLimit({ perMinute: missingReceiptsPerMinute, maxAddresses: 10_000, now }) },
-    media: options.media,
+    media,
     isReady,
-    requestMemory: options.requestMemory ?? requestMemoryOf(memoryOfProcess()),
-    trustProxy: options.trustProxy,
-    proxies: options.proxies,
+    requestMemory:
+      config.REQUEST_MEMORY_MIB === undefined
+        ? requestMemoryOf(memoryOfProcess())
+        : config.REQUEST_MEMORY_MIB * 1024 * 1024,
+    trustProxy: config.TRUST_PROXY,
+    proxies: config.PROXY_PROTOCOL,
     tls: options.tls,
-    isForLoopback: options.isForLoopback ?? false,
+    isForLoopback: config.isForLoopback,
     gateway: parts.gateway?.route,
   });
 }
 
 /** Returns what serving a request needs. */
-function inferenceOf(parts: Parts, { pacing, random = Math.random }: BrokerOptions): InferenceDependencies {
-  const { state, secrets, now, holds, view, events, registryDigest } = parts;
+function inferenceOf(parts: Parts, { random = Math.random }: BrokerOptions): InferenceDependencies {
+  const { config, state, now, holds, view, events, registryDigest } = parts;
   const { providers, deadlines, enclaves, providerReceipts, measurements } = parts;
-  const { ticketSealingKey, settlementMacKey: macKey } = secrets;
+  const ticketSealingKey = setting.withOther(config.TICKET_SEALING_KEY, config.OTHER_TICKET_SEALING_KEY);
   return {
     ...{ providers, deadlines, enclaves, providerReceipts, measurements, events, now, randomId },
     admission: { state, holds, keys: new KeyCache(state), view, ticketSealingKey, now, random },
     settlement: {
-      ...{ holds, macKey, now },
+      ...{ holds, macKey: config.SETTLEMENT_MAC_KEY, now },
       onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
     },
-    pacing: pacing ?? { keepAliveMs: 15_000, headersAfterMs: undefined },
+    pacing: {
+      keepAliveMs: msOrOff(config.STREAM_KEEPALIVE_S),
+      headersAfterMs: msOrOff(config.STREAM_HEADERS_AFTER_S),
+    },
     receipts: { state, signer: parts.receiptSigner, registryDigest, now },
     meter: parts.metrics,
     traces: parts.tracing,
     monotonicNow: () => performance.now(),
   };
 }
+
+/** Returns a time in ms. Undefined for 0, which is off. */
+const msOrOff = (seconds: number): number | undefined => (seconds === 0 ? undefined : seconds * 1000);
 
 /** Lets running requests end, stops the tasks, hands every settlement over, and closes all connections. */
 async function drainParts(

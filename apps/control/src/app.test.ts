@@ -1,5 +1,4 @@
 import { channel } from 'node:diagnostics_channel';
-import { usualMaxima } from '@sotto/contract';
 import { controlOrigin } from '@sotto/contract/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import { drizzle } from 'drizzle-orm/node-postgres';
@@ -8,6 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { builtInBilling, readBillingPlan } from './billing/billing-settings.ts';
+import { readConfigWithoutRedis } from './config.ts';
 import { authBasePath, buildAuth } from './sessions/auth.ts';
 import { Issuer } from './wallets/issuer.ts';
 import { buildControl } from './wiring.ts';
@@ -46,26 +46,28 @@ async function registeredRoutes(): Promise<string[]> {
   };
   const initialization = channel('fastify.initialization');
   initialization.subscribe(watch);
-  const key = Buffer.alloc(32);
+  const key = '00'.repeat(32);
+  const read = readConfigWithoutRedis({
+    DATABASE_URL: 'postgres://nowhere.invalid/none',
+    CONTROL_ORIGIN: origin,
+    CONFIDENTIAL_ORIGIN: 'http://127.0.0.1:4001',
+    CATALOG_FILE: '/nonexistent',
+    CONNECTED_APPS: 'on',
+    SESSION_SECRET: sessionSecret,
+    TICKET_SEALING_KEY: key,
+    ACCOUNT_REF_KEY: key,
+    SETTLEMENT_MAC_KEY: key,
+    BILLING_TEST_RAIL: 'on',
+  });
+  if (!read.ok) throw new Error(read.message);
   const { app } = await buildControl({
+    config: { ...read.settings, signIn: { ...read.settings.signIn, openid } },
     state: createMemoryState({ store: new MemoryStore(() => 0) }),
     logger: pino({ level: 'silent' }),
-    databaseUrl: 'postgres://nowhere.invalid/none',
-    origin,
-    confidentialOrigin: 'http://127.0.0.1:4001',
     trustedOrigins: [],
-    catalogFile: '/nonexistent',
-    secrets: { sessionSecret, ticketSealingKey: key, accountRefKey: key, settlementMacKey: key },
-    media: { image: false, speech: false },
-    connectedApps: true,
     issuer: new Issuer('issuer.example', []),
-    ticketTtlMs: 1,
-    limits: { requests: 1, tokens: 1, control: 1 },
-    maxima: usualMaxima,
     limitsRedis: undefined,
-    trustProxy: false,
-    billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },
-    openid,
+    plan: plan.settings,
   });
   initialization.unsubscribe(watch);
   await app.ready();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSwitchedOn } from '@sotto/router';
-import { repeat } from '@sotto/server';
+import { repeat, setting } from '@sotto/server';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
 import { buildAlerts } from './alerts/alerts.ts';
@@ -48,19 +48,20 @@ export function earlyDomains(parts: Parts, options: ControlOptions, life: PlaneL
 export async function lateDomains(parts: Parts, options: ControlOptions, life: PlaneLife): Promise<readonly Domain[]> {
   const { state, pool, metrics, events, limits, maxima, mailer, origin, sessionSecrets, now } = parts;
   const { projector, project, settler, shards, keeper, grants, signUp, connect, isAlone } = parts;
+  const { config } = options;
   const controlLimit = limits.control;
-  const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
+  const billing = await buildBilling({ ...config.billing, plan: options.plan, pool, events, project, origin, now });
   return [
     shards,
     watchMemory(state, metrics),
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
-    buildProjection({ projector, databaseUrl: options.databaseUrl, isAlone }),
+    buildProjection({ projector, databaseUrl: config.DATABASE_URL, isAlone }),
     buildSettlement({ settler, metrics, now, isAlone }),
     buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }),
     ticketDomain(parts, options),
     buildRouting({ pool, keeper, projector }),
-    buildUsage({ pool, state, retention: options.usageRetention, events, now }),
+    buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
     buildKeys({ pool, projector, keeper, maxima, limits }),
     buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit }),
     buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
@@ -68,7 +69,7 @@ export async function lateDomains(parts: Parts, options: ControlOptions, life: P
     buildAccountDeletion({ pool, projector, state, project }),
     buildAlerts({
       ...{ pool, sessionSecrets, origin, mailer, events, now },
-      network: { networks: options.webhookNetworks },
+      network: { networks: config.WEBHOOK_NETWORKS },
     }),
     billing,
     ...(connect === undefined ? [] : [connect]),
@@ -78,17 +79,18 @@ export async function lateDomains(parts: Parts, options: ControlOptions, life: P
 
 function ticketDomain(parts: Parts, options: ControlOptions): Domain {
   const { state, pool, projector, keeper, shards, now } = parts;
-  const { confidentialOrigin, secrets } = options;
-  const { monthlyGrantNusd } = options.billing;
+  const { config } = options;
+  const { confidentialOrigin } = config;
+  const { monthlyGrantNusd } = config.billing;
   return buildTickets({
     ...{ state, projector, keeper, confidentialOrigin, now },
     offers: offersOf(parts, options),
     adviseOnEmpty: (accountId) => adviseOnEmpty({ pool, monthlyGrantNusd, now }, accountId),
-    confidentialAddress: options.confidentialAddress,
-    ticketSealingKey: secrets.ticketSealingKey,
-    accountRefKey: secrets.accountRefKey,
+    confidentialAddress: config.CONFIDENTIAL_ADDRESS,
+    ticketSealingKey: config.TICKET_SEALING_KEY,
+    accountRefKey: config.ACCOUNT_REF_KEY,
     ticketForm: () => shards.epochs.ticketForm,
-    ticketTtlMs: options.ticketTtlMs,
+    ticketTtlMs: config.TICKET_TTL_S * 1000,
   });
 }
 
@@ -104,6 +106,6 @@ async function walletDomains(
 }
 
 const offersOf =
-  ({ keeper }: Parts, { media }: ControlOptions) =>
+  ({ keeper }: Parts, { config }: ControlOptions) =>
   (operation: Operation): boolean =>
-    isSwitchedOn(media, operation) && keeper.isServed(operation);
+    isSwitchedOn(setting.readMedia(config), operation) && keeper.isServed(operation);

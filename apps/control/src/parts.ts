@@ -1,76 +1,48 @@
-import type { BlockList } from 'node:net';
-import type { Maxima } from '@sotto/contract';
-import type { MediaSwitches } from '@sotto/router';
-import { openTracing } from '@sotto/server';
+import { openTracing, setting } from '@sotto/server';
 import type { State } from '@sotto/state';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { removeAccount } from './account-deletion/account-deletion.ts';
 import { claimAccount, ensureAccount, findAccount } from './accounts/ensure-account.ts';
-import type { BillingOptions } from './billing/billing.ts';
+import type { BillingPlan } from './billing/billing-plan.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
-import { CatalogKeeper } from './catalog/catalog-keeper.ts';
-import type { ControlConfig, ControlSecrets } from './config.ts';
+import { builtInCatalog, CatalogKeeper } from './catalog/catalog-keeper.ts';
+import type { ControlConfig } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect, type Connect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
+import { readMaxima } from './limits/maximum-settings.ts';
 import type { Mailer } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
-import type { Address } from './reach.ts';
 import { buildAuth } from './sessions/auth.ts';
-import type { OpenidSettings } from './sessions/openid-provider.ts';
-import { type SignUpSettings, signUpPolicy } from './sessions/sign-up-policy.ts';
+import { signUpPolicy } from './sessions/sign-up-policy.ts';
 import { Settler } from './settler/settler.ts';
 import { buildShards } from './shards/shards.ts';
 import type { Issuer } from './wallets/issuer.ts';
 import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 
 export interface ControlOptions {
+  readonly config: ControlConfig;
   readonly state: State;
   readonly logger: Logger;
-  readonly databaseUrl: string;
-  readonly origin: string;
-  /** The broker’s public origin, without `/v1`. It is shown to people. */
-  readonly confidentialOrigin: string;
-  /** Where to reach the broker, if its origin's name leads elsewhere. */
-  readonly confidentialAddress?: Address | undefined;
   /** Further origins whose pages may send requests with a session. */
   readonly trustedOrigins: readonly string[];
-  readonly catalogFile: string;
-  readonly secrets: ControlSecrets;
-  /** The media operations that this deployment offers. */
-  readonly media: MediaSwitches;
-  /** Whether apps may connect (CONNECTED_APPS). Default: no. */
-  readonly connectedApps?: boolean;
+  /** The content of BILLING_FILE. */
+  readonly plan: BillingPlan;
   /** The issuer of credits, if anonymous wallets are on (ANONYMOUS_WALLETS). */
   readonly issuer?: Issuer | undefined;
-  readonly ticketTtlMs: number;
-  /** Months for which the rows of single requests are kept (USAGE_RETENTION_MONTHS). Default: for ever. */
-  readonly usageRetention?: number | undefined;
-  readonly limits: ControlConfig['limits'];
-  /** The most that one account may have. */
-  readonly maxima: Maxima;
   readonly limitsRedis: Redis | undefined;
-  readonly trustProxy: ControlConfig['trustProxy'];
-  readonly traces?: ControlConfig['traces'];
   /** True if no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
-  readonly billing: BillingOptions;
   /**
    * Undefined: no mail is sent. Inviters then pass on the links of their invitations, and passwords cannot be reset by
    * mail.
    */
   readonly mailer?: Mailer | undefined;
-  /** Networks that webhooks of workspaces may reach besides public addresses. */
-  readonly webhookNetworks?: BlockList | undefined;
-  /** The operator’s own OpenID provider. */
-  readonly openid?: OpenidSettings | undefined;
-  /** Default: as without `SIGN_UP`. */
-  readonly signUp?: SignUpSettings;
   readonly now?: () => number;
 }
 
@@ -89,18 +61,25 @@ type Funds = ReturnType<typeof openFunds>;
 
 /** Opens what all parts share. */
 function openBase(options: ControlOptions) {
-  const { state, logger, secrets, origin, limits, maxima, mailer, traces, isAlone = false, now = Date.now } = options;
+  const { config, state, logger, mailer, isAlone = false, now = Date.now } = options;
+  const { origin } = config;
+  const limits = {
+    requests: config.RATE_LIMIT_REQUESTS,
+    tokens: config.RATE_LIMIT_TOKENS,
+    control: config.RATE_LIMIT_CONTROL,
+  };
+  const maxima = readMaxima(config);
+  const traces = setting.readTraces(config);
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
-  const { pool, db, close } = openDatabase(options.databaseUrl);
-  const { other } = secrets;
-  const projector = new Projector({ pool, state, accountRefKey: secrets.accountRefKey, limits, events });
+  const { pool, db, close } = openDatabase(config.DATABASE_URL);
+  const projector = new Projector({ pool, state, accountRefKey: config.ACCOUNT_REF_KEY, limits, events });
   const phase = { hasDatabase: false, isStopping: false };
   return {
     ...{ state, origin, limits, maxima, mailer, isAlone, now, metrics, events, pool, db, close, projector, phase },
-    accountRefKeys: withOther(secrets.accountRefKey, other?.accountRefKey),
-    settlementMacKeys: withOther(secrets.settlementMacKey, other?.settlementMacKey),
-    sessionSecrets: withOther(secrets.sessionSecret, other?.sessionSecret),
+    accountRefKeys: setting.withOther(config.ACCOUNT_REF_KEY, config.OTHER_ACCOUNT_REF_KEY),
+    settlementMacKeys: setting.withOther(config.SETTLEMENT_MAC_KEY, config.OTHER_SETTLEMENT_MAC_KEY),
+    sessionSecrets: setting.withOther(config.SESSION_SECRET, config.OTHER_SESSION_SECRET),
     tracing:
       traces &&
       openTracing({
@@ -116,7 +95,7 @@ function openBase(options: ControlOptions) {
 }
 
 /** Opens the catalog, and what books and grants money. */
-function openFunds(base: Base, options: ControlOptions) {
+function openFunds(base: Base, { config }: ControlOptions) {
   const { state, pool, projector, events, project, accountRefKeys, settlementMacKeys, mailer, isAlone, now } = base;
   const settler = new Settler({
     ledger: postgresSettlementLedger(pool),
@@ -125,11 +104,11 @@ function openFunds(base: Base, options: ControlOptions) {
     accountRefKey: accountRefKeys,
     events,
   });
-  const { monthlyGrantNusd } = options.billing;
+  const { monthlyGrantNusd } = config.billing;
   const needsVerified = mailer?.how === 'sent';
   return {
     settler,
-    keeper: new CatalogKeeper({ state, file: options.catalogFile, events, now }),
+    keeper: new CatalogKeeper({ state, file: config.CATALOG_FILE ?? builtInCatalog, events, now }),
     shards: buildShards({
       ...{ pool, state, projector, settler, events },
       accountRefKey: accountRefKeys,
@@ -149,7 +128,7 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
     await grants.giveTo(accountId).catch(failed('monthly grants'));
     await project(accountId).catch(failed('projection'));
   };
-  const signUp = signUpPolicy(pool, options.signUp ?? { mode: undefined, domains: [] }, now);
+  const signUp = signUpPolicy(pool, options.config.signIn.signUp, now);
   const auth = buildAuth({
     db,
     secrets: base.sessionSecrets,
@@ -170,7 +149,7 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
     mailer,
     maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),
-    openid: options.openid,
+    openid: options.config.signIn.openid,
     signUp,
     now,
   });
@@ -178,12 +157,9 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
 }
 
 /** Undefined: no apps may connect. */
-function openConnect(base: Base, options: ControlOptions): Connect | undefined {
+function openConnect(base: Base, { config }: ControlOptions): Connect | undefined {
   const { pool, projector, origin, sessionSecrets, events, maxima, now } = base;
-  return options.connectedApps
+  return config.CONNECTED_APPS === 'on'
     ? buildConnect({ pool, projector, origin, sessionSecrets, events, maxima, now })
     : undefined;
 }
-
-const withOther = <T>(present: T, other: T | undefined): readonly [T, ...T[]] =>
-  other === undefined ? [present] : [present, other];

@@ -1,5 +1,3 @@
-import { setting } from '@sotto/server';
-
 /** A host and a port to connect to. */
 export interface Address {
   readonly hostname: string;
@@ -17,13 +15,6 @@ type Reach =
  */
 export function reaching(url: URL, address: Address | undefined): Reach {
   return address === undefined ? {} : { ...address, servername: nameOf(url), headers: { host: url.host } };
-}
-
-/** Whether a text is an https URL, or an http URL on loopback, without a user, a query or a fragment. */
-export function isSafeUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && setting.isLoopback(nameOf(url)));
 }
 
 /** Returns the host of a URL, an IPv6 address without its brackets. */

@@ -35,7 +35,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const isReady = readinessOf(parts);
   const dashboard = openDashboard({
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
-    confidentialOrigin: options.confidentialOrigin,
+    confidentialOrigin: options.config.confidentialOrigin,
   });
   const life = lifeOf(parts, options, isReady);
   const early = earlyDomains(parts, options, life);
@@ -63,12 +63,12 @@ const readinessOf =
     );
   };
 
-const lifeOf = ({ pool, now }: Parts, options: ControlOptions, isReady: () => Promise<boolean>): PlaneLife =>
+const lifeOf = ({ pool, now }: Parts, { config }: ControlOptions, isReady: () => Promise<boolean>): PlaneLife =>
   new PlaneLife({
     ...{ pool, isReady, now },
     // The broker may have a certificate of its own.
     isBrokerReady: async () =>
-      (await statusOf(options.confidentialOrigin, '/readyz', options.confidentialAddress, {
+      (await statusOf(config.confidentialOrigin, '/readyz', config.CONFIDENTIAL_ADDRESS, {
         rejectUnauthorized: false,
       })) === 200,
   });
@@ -84,10 +84,10 @@ const appOf = (
     sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountCreated },
     sessionSecrets,
     findAccessToken: connect?.findAccessToken,
-    confidentialOrigin: options.confidentialOrigin,
+    confidentialOrigin: options.config.confidentialOrigin,
     limits: { control: limits.control, requests: limits.requests, redis: options.limitsRedis },
     events,
-    trustProxy: options.trustProxy,
+    trustProxy: options.config.TRUST_PROXY,
     traces: tracing,
     now,
   });

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { readBillingSettings } from '@sotto/control';
 import { expect, it } from 'vitest';
 import { readConfig } from './config.ts';
 
 const attestationOf = (environment: Record<string, string>): string => {
   const read = readConfig(environment, '/project');
-  return read.ok ? read.config.attestation : read.message;
+  return read.ok ? read.settings.ATTESTATION : read.message;
 };
 
 it('simulates evidence in development, and never in production', () => {
@@ -19,7 +20,10 @@ it('simulates evidence in development, and never in production', () => {
 it('enables the test rail only where balance is sold and there is no other way to pay', () => {
   const testRail = (environment: Record<string, string>): unknown => {
     const read = readConfig(environment, '/project');
-    return read.ok ? [read.config.billing.rails.test, read.config.billingEnvironment.BILLING_TEST_RAIL] : read.message;
+    if (!read.ok) return read.message;
+    const { BILLING_TEST_RAIL } = read.settings;
+    const billing = readBillingSettings({ ...environment, BILLING_TEST_RAIL }, { testRail: 'off' });
+    return [billing.ok && billing.settings.rails.test, BILLING_TEST_RAIL];
   };
   const btcpay = {
     BTCPAY_URL: 'https://pay.example.com',

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, chmod, mkdir } from 'node:fs/promises';
-import { StartError } from './service.ts';
+import { StartError } from '@sotto/server';
 
 /** Creates the data directory if it is missing, and checks that this process can write to it. Throws a `StartError` if it cannot. */
 export async function openDataDir(dataDir: string): Promise<void> {

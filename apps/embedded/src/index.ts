@@ -1,3 +1,3 @@
-export { readConfig, settingsSchema } from './config.ts';
-export type { EnclaveVerification } from './one-process.ts';
+export { readConfig } from './config.ts';
+export type { EnclaveVerification } from './plane-environments.ts';
 export { startEverything } from './start.ts';

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage, loadSettings } from '@sotto/server';
-import { readConfig, settingsSchema } from './config.ts';
-import { StartError } from './service.ts';
+import { exitMessage, loadSettings, StartError, settingsSchemas } from '@sotto/server';
+import { readConfig } from './config.ts';
 import { startEverything } from './start.ts';
 
 const projectDir = fileURLToPath(new URL('../../../', import.meta.url));
@@ -43,7 +42,7 @@ process.stderr.on('error', () => {});
 
 const ownFile = join(projectDir, 'sotto.yaml');
 const given = loadSettings({
-  ...{ plane: 'start', schema: settingsSchema },
+  ...{ plane: 'start', schema: settingsSchemas.start },
   environment: { ...process.env, CONFIG_FILE: process.env.CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
   readFile: (path) => readFileSync(path, 'utf8'),
 });
@@ -58,7 +57,7 @@ if (!read.ok) {
 }
 try {
   // A shutdown that has begun takes these, too: it goes on until the list is empty.
-  const banner = await startEverything(read.config, (stop) => stops.push(stop));
+  const banner = await startEverything(read.settings, (stop) => stops.push(stop));
   if (ending === undefined) {
     isRunning = true;
     process.stdout.write(`${banner}\n`);

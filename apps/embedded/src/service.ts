@@ -1,3 +1,5 @@
+import { StartError } from '@sotto/server';
+
 /** Both planes while they run. */
 export interface RunningPlanes {
   readonly controlOrigin: string;
@@ -7,14 +9,6 @@ export interface RunningPlanes {
   reload(): void;
   /** Finishes running requests, then stops. */
   stop(): Promise<void>;
-}
-
-/** Thrown when the start fails. Its message is one line for the user. */
-export class StartError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'StartError';
-  }
 }
 
 /** Waits until a condition holds. Throws a `StartError` with the reason if it does not hold in time. */

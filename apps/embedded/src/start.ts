@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrateDatabase } from '@sotto/control';
+import { StartError } from '@sotto/server';
 import { inspectRedis } from '@sotto/state';
 import { comparePrivacy, type ModelAnswer, preferredModel } from '@sotto/wire';
 import { type EmbeddedConfig, loadSecrets } from './config.ts';
-import { showControlSettings } from './control-environment.ts';
 import { openDataDir } from './data-dir.ts';
 import { ensureDemoAccount } from './demo/demo-account.ts';
 import { demoProviderId } from './demo/demo-files.ts';
@@ -12,10 +12,11 @@ import { startDemoProvider } from './demo/demo-provider.ts';
 import { seedUsage } from './demo/seed-usage.ts';
 import { prepareFiles, providersWithoutKey } from './files/prepare-files.ts';
 import { openLog } from './log.ts';
-import { type EnclaveVerification, startOneProcess } from './one-process.ts';
+import { startOneProcess } from './one-process.ts';
+import { type EnclaveVerification, showControlSettings } from './plane-environments.ts';
 import { startPostgres } from './postgres/start-postgres.ts';
 import { type QuickstartFacts, writeQuickstart } from './quickstart.ts';
-import { StartError, waitUntil } from './service.ts';
+import { waitUntil } from './service.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
 /** Registers a stop as soon as something runs. Stops run in reverse order. */
@@ -32,8 +33,8 @@ export async function startEverything(
 ): Promise<string> {
   const { dataDir } = config;
   await openDataDir(dataDir);
-  if (config.redisUrl !== undefined) {
-    await inspectRedis(config.redisUrl, 3000).catch(() => {
+  if (config.REDIS_URL !== undefined) {
+    await inspectRedis(config.REDIS_URL, 3000).catch(() => {
       throw new StartError(
         'REDIS_URL: Redis did not answer within three seconds. Check the address, and that Redis runs',
       );
@@ -42,10 +43,13 @@ export async function startEverything(
   const demo = await startDemoProvider();
   onStop(() => demo.stop());
   // Refuses if another start uses this data directory, so it comes before anything is written there.
-  const databaseUrl = config.databaseUrl ?? (await startDatabase(dataDir, onStop));
+  const databaseUrl = config.DATABASE_URL ?? (await startDatabase(dataDir, onStop));
   const files = await prepareFiles({
-    ...config,
+    dataDir,
     demoUrl: demo.baseUrl,
+    providersFile: config.PROVIDERS_FILE,
+    catalogFile: config.CATALOG_FILE,
+    localModels: config.LOCAL_MODELS,
     environment: process.env,
   });
   await migrateDatabase(databaseUrl).catch((error: unknown) => {
@@ -54,14 +58,14 @@ export async function startEverything(
   });
 
   const ports = {
-    control: config.controlPort === 0 ? await freePort() : config.controlPort,
-    confidential: config.confidentialPort === 0 ? await freePort() : config.confidentialPort,
+    control: config.CONTROL_PORT === 0 ? await freePort() : config.CONTROL_PORT,
+    confidential: config.CONFIDENTIAL_PORT === 0 ? await freePort() : config.CONFIDENTIAL_PORT,
   };
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   const local = { control: `http://${host}:${ports.control}`, confidential: `http://${host}:${ports.confidential}` };
   const origins = {
-    control: config.controlOrigin ?? local.control,
-    confidential: config.confidentialOrigin ?? local.confidential,
+    control: config.CONTROL_ORIGIN ?? local.control,
+    confidential: config.CONFIDENTIAL_ORIGIN ?? local.confidential,
   };
   const options = {
     config,
@@ -71,10 +75,10 @@ export async function startEverything(
     databaseUrl,
     files,
     secrets: await loadSecrets(config),
-    logger: openLog(config.logFormat, config.logLevel),
+    logger: openLog(config.LOG_FORMAT, config.LOG_LEVEL),
     verification,
   };
-  const planes = await (config.redisUrl === undefined ? startOneProcess(options) : startTwoProcesses(options));
+  const planes = await (config.REDIS_URL === undefined ? startOneProcess(options) : startTwoProcesses(options));
   onStop(() => planes.stop());
   onStop(await showControlSettings(options));
   const reload = async (): Promise<void> => {
@@ -105,7 +109,7 @@ export async function startEverything(
     60_000,
     'the planes are not ready after 60 seconds. Start with LOG_LEVEL=info to see why. For an invalid catalog, the log names the lines at fault',
   );
-  if (config.seedsUsage) await seedUsage(databaseUrl, account, Date.now());
+  if (config.SOTTO_SEED_USAGE === 'on') await seedUsage(databaseUrl, account, Date.now());
   return writeQuickstart({
     dataDir,
     controlOrigin: origins.control,
@@ -114,7 +118,7 @@ export async function startEverything(
     oneProcess: planes.oneProcess,
     localLines: files.localLines,
     looksAgain: files.lookAgain !== undefined,
-    hasOwnRegistry: config.providersFile !== undefined,
+    hasOwnRegistry: config.PROVIDERS_FILE !== undefined,
     withoutKey: await providersWithoutKey(files.registryFile, process.env),
     ...examplesOf(models),
   });

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { controlEnvironment, sharedEnvironment } from './control-environment.ts';
+import { StartError } from '@sotto/server';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
-import type { OneProcessOptions } from './one-process.ts';
-import { type RunningPlanes, StartError, waitUntil } from './service.ts';
+import { type PlaneOptions, planeEnvironments } from './plane-environments.ts';
+import { type RunningPlanes, waitUntil } from './service.ts';
 
 /** A plane in its own process, restarted when it dies. */
 interface Plane {
@@ -23,25 +23,15 @@ const quickMs = 3_000;
 const stopMs = 40_000;
 
 /** Runs the planes as two processes on a shared Redis. Each gets only its part of the environment. */
-export async function startTwoProcesses(options: OneProcessOptions): Promise<RunningPlanes> {
-  const { config, ports, local, origins, files } = options;
+export async function startTwoProcesses(options: PlaneOptions): Promise<RunningPlanes> {
+  const { local, origins, files } = options;
+  const environments = planeEnvironments(options);
+  const logFormat = options.config.LOG_FORMAT;
   const broker = startPlane('@sotto/confidential', [], {
-    logFormat: config.logFormat,
-    environment: {
-      ...sharedEnvironment(options),
-      CONFIDENTIAL_PORT: String(ports.confidential),
-      CONFIDENTIAL_ORIGIN: origins.confidential,
-      CONFIDENTIAL_TLS: 'off',
-      ATTESTATION: config.attestation,
-      PROVIDERS_FILE: files.registryFile,
-      ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(portAfter(config.metricsPort)) }),
-      ...(await providerKeys(files.registryFile)),
-    },
+    logFormat,
+    environment: { ...environments.broker, ...(await providerKeys(files.registryFile)) },
   });
-  const control = startPlane('@sotto/control', ['serve'], {
-    logFormat: config.logFormat,
-    environment: controlEnvironment(options),
-  });
+  const control = startPlane('@sotto/control', ['serve'], { logFormat, environment: environments.control });
   const stop = async (): Promise<void> => {
     await broker.stop();
     await control.stop();
@@ -93,7 +83,7 @@ function startPlane(
     };
     child = spawn(process.execPath, [...flags, main, ...args], {
       // `scripts/lifeline.mjs` ends the plane when this pipe closes. No handler of this process runs at a SIGKILL.
-      env: { ...environment, SOTTO_LIFELINE_FD: '3' },
+      env: { PATH: process.env.PATH ?? '', ...environment, SOTTO_LIFELINE_FD: '3' },
       stdio: ['ignore', logFormat === 'json' ? 'inherit' : 'pipe', 'inherit', 'pipe'],
       // This process passes Ctrl-C on once, in the right order.
       detached: true,
@@ -132,9 +122,6 @@ function startPlane(
     },
   };
 }
-
-/** 0 stands for any free port. */
-const portAfter = (port: number): number => (port === 0 ? 0 : port + 1);
 
 const untilReady = (origin: string): Promise<void> =>
   waitUntil(

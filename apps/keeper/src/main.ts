@@ -4,16 +4,17 @@ import { verifyGateway } from '@sotto/attestation';
 import {
   type Environment,
   exitMessage,
-  keeperSchema,
   leaveServer,
-  listenProblem,
+  listenError,
   loadSettings,
   openLogOutlet,
   openTlsFiles,
+  readSettings,
+  StartError,
+  settingsSchemas,
 } from '@sotto/server';
 import { pino } from 'pino';
 import { buildKeeper } from './build-keeper.ts';
-import { readConfig } from './config.ts';
 import { keeperEvents } from './events.ts';
 import { FileError, parsePins, parseSecrets, readText } from './files.ts';
 
@@ -37,34 +38,30 @@ async function serve(environment: Environment): Promise<void> {
   });
 }
 
-/** Thrown when the keeper cannot start. It is printed as one line, without a stack. */
-class StartError extends Error {}
-
 async function start(environment: Environment): Promise<void> {
   const loaded = loadSettings({
-    ...{ plane: 'keeper', schema: keeperSchema, environment },
+    ...{ plane: 'keeper', schema: settingsSchemas.keeper, environment },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   if (!loaded.ok) throw new StartError(loaded.message);
   for (const warning of loaded.warnings) process.stderr.write(`sotto-keeper: warning: ${warning}\n`);
-  const read = readConfig(loaded.settings);
+  const read = readSettings(settingsSchemas.keeper, loaded.settings);
   if (!read.ok) throw new StartError(loaded.explain(read.message));
-  const { config } = read;
-  const pins = () => parsePins(readText('PINS_FILE', config.pinsFile));
-  const secrets = () => parseSecrets(readText('SECRETS_FILE', config.secretsFile));
+  const config = read.settings;
+  const pins = () => parsePins(readText('PINS_FILE', config.PINS_FILE));
+  const secrets = () => parseSecrets(readText('SECRETS_FILE', config.SECRETS_FILE));
   // Read both files now, so that the operator sees a problem before the first broker asks.
   pins();
   secrets();
-  const tls = openTls(config.tls);
+  const tls = openTls(config.TLS_CERT_FILE, config.TLS_KEY_FILE);
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
-  const events = keeperEvents(pino({ level: config.logLevel, base: { process: 'keeper' } }, outlet));
-  const { origin } = config;
+  const events = keeperEvents(pino({ level: config.LOG_LEVEL, base: { process: 'keeper' } }, outlet));
+  const origin = config.KEEPER_ORIGIN;
   const options = { ...tlsOptions, ...tls.pair };
   const app = buildKeeper({ origin, tls: options, pins, secrets, verify: verifyGateway, events, now: Date.now });
-  const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
-    const problem = listenProblem(error, 'KEEPER_PORT');
-    throw problem === undefined ? error : new StartError(problem);
+  const address = await app.listen({ host: config.HOST, port: config.KEEPER_PORT }).catch((error: unknown) => {
+    throw listenError(error, 'KEEPER_PORT');
   });
   const followed = tls.follow(app.server, tlsOptions);
   followed.start();
@@ -82,7 +79,7 @@ async function start(environment: Environment): Promise<void> {
   process.on('SIGINT', stop);
 }
 
-function openTls({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }) {
+function openTls(certFile: string, keyFile: string) {
   try {
     return openTlsFiles(certFile, keyFile);
   } catch {

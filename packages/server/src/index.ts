@@ -6,7 +6,7 @@ export { bearerToken, misplacedKey } from './credentials.ts';
 export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
 export { areJsonTextsWithinBounds, readJsonBody } from './json-body.ts';
 export { type Leave, leaveServer } from './leave-server.ts';
-export { listenProblem } from './listen-problem.ts';
+export { listenError, listenProblem } from './listen-problem.ts';
 export { openLogOutlet } from './log-outlet.ts';
 export { AddressLimit, networkOf } from './network.ts';
 export { postJson } from './post-json.ts';
@@ -14,21 +14,21 @@ export { randomId } from './random-id.ts';
 export { type Repeated, repeat, type Task } from './repeat.ts';
 export { createServer, listenBacklog, type ServerOptions } from './server.ts';
 export { createMetricsApp, registerHealth, registerOpenApi } from './service-routes.ts';
+export {
+  type AuthorityFiles,
+  type BrokerConfig,
+  type EarlyConfig,
+  type KeeperPlace,
+  readBrokerConfig,
+  readBrokerConfigWithoutRedis,
+  readEarlyConfig,
+  type TlsConfig,
+} from './settings/broker-config.ts';
 export { describeSettings, type SettingDescription } from './settings/describe-settings.ts';
 export type { TrustProxy } from './settings/kinds.ts';
 export * as setting from './settings/kinds.ts';
 export { loadSettings, problemOfSetting } from './settings/load-settings.ts';
-export {
-  type AuthorityFiles,
-  attestationModes,
-  brokerEarlySchema,
-  brokerSchema,
-  type KeeperPlace,
-  keeperSchema,
-  readBrokerSettings,
-  readKeeperPlace,
-  type TlsConfig,
-} from './settings/planes.ts';
+export { planeEnvironment } from './settings/plane-environment.ts';
 export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
 export { inlineParts, onlyVariables, type Plane, settingPaths } from './settings/setting-paths.ts';
 export {
@@ -38,6 +38,8 @@ export {
   readSettingsFile,
   settingsOf,
 } from './settings/settings-file.ts';
+export { billingSchema, type SettingsOf, settingsSchemas, signInSchema } from './settings/table.ts';
+export { StartError } from './start-error.ts';
 export { openTlsFiles } from './tls-files.ts';
 export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
 export { unsupportedType } from './unsupported-body.ts';

@@ -1,3 +1,5 @@
+import { StartError } from './start-error.ts';
+
 /**
  * Explains why a server could not listen, in one line that names the setting to change and its value. The setting is
  * `HOST`, or the variable `port`. Returns undefined for other errors.
@@ -18,6 +20,12 @@ export function listenProblem(error: unknown, port: string): string | undefined 
     default:
       return undefined;
   }
+}
+
+/** Returns the error to throw when a server could not listen: a `StartError` if a setting explains it. */
+export function listenError(error: unknown, port: string): unknown {
+  const problem = listenProblem(error, port);
+  return problem === undefined ? error : new StartError(problem);
 }
 
 /** The error as Node creates it. */

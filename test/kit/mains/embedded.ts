@@ -13,4 +13,4 @@ process.on('SIGTERM', () => {
     process.exit(0);
   })();
 });
-await startEverything(read.config, (stop) => stops.push(stop), testVerification(TEST_ENCLAVES));
+await startEverything(read.settings, (stop) => stops.push(stop), testVerification(TEST_ENCLAVES));

@@ -4,10 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig as readBrokerConfig } from '@sotto/confidential';
 import { readConfig as readControlConfig, runCli } from '@sotto/control';
-import { settingsSchema } from '@sotto/control/testing';
-import { brokerSchema, loadSettings } from '@sotto/server';
+import { loadSettings, readBrokerConfig, settingsSchemas } from '@sotto/server';
 import {
   freePort,
   noteSkip,
@@ -215,7 +213,7 @@ export function problemOf(
   file = '',
 ): string | undefined {
   const loaded = loadSettings({
-    ...{ plane, schema: plane === 'control' ? settingsSchema : brokerSchema, environment },
+    ...{ plane, schema: settingsSchemas[plane], environment },
     readFile: (path) => {
       if (path === environment.CONFIG_FILE) return file;
       const name = path.slice(path.lastIndexOf('/') + 1).replaceAll('_', '-');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { builtInBilling, readBillingPlan, smtpMail } from '@sotto/control';
+import { smtpMail } from '@sotto/control';
 import { freePort } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
@@ -9,8 +9,6 @@ import { type OpenidServer, startProvider, throughProvider } from './openid-serv
 import { useWorld, type Visitor } from './world.ts';
 
 const grantUsd = 20;
-const plan = await readBillingPlan(builtInBilling);
-if (!plan.ok) throw new Error(plan.message);
 const mailbox = await openMailbox();
 const issuerPort = await freePort();
 const world = await useWorld({
@@ -20,7 +18,6 @@ const world = await useWorld({
     name: 'Example Inc',
   },
   billing: {
-    plan: plan.settings,
     rails: { test: false, stripe: undefined, btcpay: undefined },
     monthlyGrantNusd: BigInt(grantUsd) * 1_000_000_000n,
   },

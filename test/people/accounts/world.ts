@@ -2,13 +2,14 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { usualMaxima } from '@sotto/contract';
+import { type Maxima, type Maximum, maxima } from '@sotto/contract';
 import {
   buildControl,
   builtInBilling,
-  builtInCatalog,
+  type ControlConfig,
   type ControlOptions,
   readBillingPlan,
+  readConfigWithoutRedis,
   runCli,
 } from '@sotto/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
@@ -48,11 +49,12 @@ export interface AccountsWorld {
 }
 
 export type WorldOptions = Partial<
-  Pick<
-    ControlOptions,
-    'billing' | 'mailer' | 'openid' | 'maxima' | 'limitsRedis' | 'now' | 'signUp' | 'connectedApps' | 'webhookNetworks'
-  >
+  Pick<ControlOptions, 'mailer' | 'limitsRedis' | 'now'> & Pick<ControlConfig['signIn'], 'openid' | 'signUp'>
 > & {
+  readonly billing?: Partial<ControlConfig['billing']>;
+  readonly maxima?: Maxima;
+  readonly connectedApps?: boolean;
+  readonly webhookNetworks?: ControlConfig['WEBHOOK_NETWORKS'];
   /** Replaces the secret that the world creates. */
   readonly sessionSecrets?: readonly [string, string?];
   /** RATE_LIMIT_CONTROL. */
@@ -68,43 +70,57 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
   const databaseUrl = await postgres.createDatabase();
   const pool = openTestPool(databaseUrl);
   const lines: string[] = [];
-  const secret = () => randomBytes(32);
+  const secret = () => randomBytes(32).toString('base64');
   const secrets = {
-    ticketSealingKey: secret(),
-    accountRefKey: secret(),
-    settlementMacKey: secret(),
-    sessionSecret: secret().toString('base64'),
+    TICKET_SEALING_KEY: secret(),
+    ACCOUNT_REF_KEY: secret(),
+    SETTLEMENT_MAC_KEY: secret(),
+    SESSION_SECRET: secret(),
   };
   const store = new MemoryStore(Date.now);
   const plan = await readBillingPlan(builtInBilling);
   if (!plan.ok) throw new Error(plan.message);
   const stops: (() => Promise<void>)[] = [];
 
-  const start = async ({ limit = 1_000_000, host = '127.0.0.1', sessionSecrets, ...rest }: WorldOptions) => {
+  const start = async ({ limit = 1_000_000, host = '127.0.0.1', ...rest }: WorldOptions) => {
     const port = await freePort();
     const { origin = `http://${host}:${port}` } = rest;
+    const [session = secrets.SESSION_SECRET, otherSession = ''] = rest.sessionSecrets ?? [];
+    const most = Object.entries<Maximum>(rest.maxima === undefined ? {} : maxima);
+    const read = readConfigWithoutRedis({
+      ...secrets,
+      SESSION_SECRET: session,
+      OTHER_SESSION_SECRET: otherSession,
+      DATABASE_URL: databaseUrl,
+      CONTROL_ORIGIN: origin,
+      CONFIDENTIAL_ORIGIN: 'http://127.0.0.1:1',
+      CONNECTED_APPS: rest.connectedApps ? 'on' : 'off',
+      TICKET_TTL_S: '1',
+      RATE_LIMIT_REQUESTS: '1000',
+      RATE_LIMIT_TOKENS: '1000',
+      RATE_LIMIT_CONTROL: `${limit}`,
+      TRUST_PROXY: '127.0.0.1',
+      BILLING_TEST_RAIL: 'on',
+      SIGN_UP: 'open',
+      ...Object.fromEntries(most.map(([name, { setting }]) => [setting, `${rest.maxima?.[name as keyof Maxima]}`])),
+    });
+    if (!read.ok) throw new Error(read.message);
+    const { billing, signIn, ...config } = read.settings;
     const control = await buildControl({
+      config: {
+        ...config,
+        WEBHOOK_NETWORKS: rest.webhookNetworks,
+        billing: { ...billing, ...rest.billing },
+        signIn: { ...signIn, ...(rest.signUp && { signUp: rest.signUp }), openid: rest.openid },
+      },
       state: createMemoryState({ store }),
       isAlone: stops.length === 0,
       logger: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
-      databaseUrl,
-      confidentialOrigin: 'http://127.0.0.1:1',
       trustedOrigins: [],
-      catalogFile: builtInCatalog,
-      secrets:
-        sessionSecrets === undefined
-          ? secrets
-          : { ...secrets, sessionSecret: sessionSecrets[0], other: { sessionSecret: sessionSecrets[1] } },
-      media: { image: false, speech: false },
-      ticketTtlMs: 1000,
-      limits: { requests: 1000, tokens: 1000, control: limit },
-      maxima: usualMaxima,
-      limitsRedis: undefined,
-      trustProxy: '127.0.0.1',
-      billing: { plan: plan.settings, rails: { test: true, stripe: undefined, btcpay: undefined } },
-      signUp: { mode: 'open', domains: [] },
-      ...rest,
-      origin,
+      plan: plan.settings,
+      limitsRedis: rest.limitsRedis,
+      mailer: rest.mailer,
+      ...(rest.now && { now: rest.now }),
     });
     await control.start();
     await control.app.listen({ host: '127.0.0.1', port });

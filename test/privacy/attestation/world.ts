@@ -22,6 +22,7 @@ import {
 } from '@sotto/attestation/testing';
 import { buildBroker } from '@sotto/confidential';
 import { makeTlsKey, TlsKeeper, tlsOptions } from '@sotto/confidential/testing';
+import { readBrokerConfigWithoutRedis } from '@sotto/server';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import { freePort } from '@sotto/test-servers';
 import { pino } from 'pino';
@@ -132,15 +133,20 @@ export async function startAttestedBroker(
     now: clock.now,
     makeKey: (validity) => makeTlsKey('127.0.0.1', validity),
   });
+  const secret = (): string => randomBytes(32).toString('base64');
+  const read = readBrokerConfigWithoutRedis({
+    CONFIDENTIAL_ORIGIN: origin,
+    TICKET_SEALING_KEY: secret(),
+    SETTLEMENT_MAC_KEY: secret(),
+  });
+  if (!read.ok) throw new Error(read.message);
   const broker = await buildBroker({
+    config: read.settings,
     state: createMemoryState({ store: new MemoryStore(Date.now) }),
     logger: pino({ level: 'silent' }),
     registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
     imageRegistry: { name: 'providers.yaml', bytes: Buffer.from(registry) },
     providerKey: () => undefined,
-    secrets: { ticketSealingKey: randomBytes(32), settlementMacKey: randomBytes(32) },
-    media: { image: false, speech: false },
-    trustProxy: false,
     tls: { ...tlsOptions, ...keeper.served },
     gateway: { origin, producer, tlsKeys: () => keeper.named, provenance },
     now: clock.now,

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { usualMaxima } from '@sotto/contract';
 import {
   buildControl,
   builtInBilling,
-  builtInCatalog,
-  type ControlOptions,
+  type ControlConfig,
   insertKey,
   openDatabase,
   readBillingPlan,
+  readConfigWithoutRedis,
 } from '@sotto/control';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
@@ -77,37 +76,30 @@ export async function serveUsage(databaseUrl: string, accountId: string): Promis
 export async function bareControl(
   state: State,
   databaseUrl: string,
-  keys: Partial<Pick<ControlOptions['secrets'], 'accountRefKey' | 'settlementMacKey'>> = {},
+  keys: Partial<Pick<ControlConfig, 'ACCOUNT_REF_KEY' | 'SETTLEMENT_MAC_KEY'>> = {},
 ): ReturnType<typeof buildControl> {
-  const secret = Buffer.alloc(32, 1);
-  return buildControl({
-    state,
-    logger: pino({ level: 'silent' }),
-    databaseUrl,
-    origin: 'http://127.0.0.1:1',
-    confidentialOrigin: 'http://127.0.0.1:2',
-    trustedOrigins: [],
-    catalogFile: builtInCatalog,
-    secrets: {
-      accountRefKey: secret,
-      settlementMacKey: secret,
-      ticketSealingKey: secret,
-      sessionSecret: 'a secret of the bench, forty characters long',
-      ...keys,
-    },
-    media: { image: false, speech: false },
-    ticketTtlMs: 300_000,
-    maxima: usualMaxima,
-    limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
-    limitsRedis: undefined,
-    billing: await noBilling(),
-    trustProxy: false,
+  const secret = '01'.repeat(32);
+  const read = readConfigWithoutRedis({
+    DATABASE_URL: databaseUrl,
+    CONTROL_ORIGIN: 'http://127.0.0.1:1',
+    CONFIDENTIAL_ORIGIN: 'http://127.0.0.1:2',
+    TICKET_SEALING_KEY: secret,
+    ACCOUNT_REF_KEY: secret,
+    SETTLEMENT_MAC_KEY: secret,
+    SESSION_SECRET: 'a secret of the bench, forty characters long',
+    RATE_LIMIT_CONTROL: '1000000',
+    RATE_LIMIT_REQUESTS: '1000000',
+    RATE_LIMIT_TOKENS: '1000000000',
   });
-}
-
-/** The packages of the built-in file, without a payment method. */
-async function noBilling(): Promise<ControlOptions['billing']> {
+  if (!read.ok) throw new Error(read.message);
   const plan = await readBillingPlan(builtInBilling);
   if (!plan.ok) throw new Error(plan.message);
-  return { plan: plan.settings, rails: { stripe: undefined, btcpay: undefined, test: false } };
+  return buildControl({
+    config: { ...read.settings, ...keys },
+    state,
+    logger: pino({ level: 'silent' }),
+    trustedOrigins: [],
+    plan: plan.settings,
+    limitsRedis: undefined,
+  });
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPins } from '@sotto/client';
 import { isReceipt, judgeReceipt, readBill, readPrices, readReceiptCharge, verifyCharge } from '@sotto/client/testing';
-import { readConfig as readBrokerConfig } from '@sotto/confidential';
 import { readConfig as readControlConfig } from '@sotto/control';
 import { parseBilling, readCursor } from '@sotto/control/testing';
 import { readConfig as readEmbeddedConfig } from '@sotto/embedded';
-import { FileError, parsePins, parseSecrets, readConfig as readKeeperConfig } from '@sotto/keeper/testing';
+import { FileError, parsePins, parseSecrets } from '@sotto/keeper/testing';
 import { importModels, parseCatalog, parseRegistry, publicRegistry } from '@sotto/router';
+import { readBrokerConfig, readSettings, settingsSchemas } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import { bytesOf, type FuzzTarget, jsonBytes, jsonOf, promise } from '../engine/target.ts';
 
@@ -152,7 +152,7 @@ function readEnvironment(input: Buffer): void {
     readBrokerConfig(given),
     readControlConfig(given),
     readEmbeddedConfig(given, '/x'),
-    readKeeperConfig(given),
+    readSettings(settingsSchemas.keeper, given),
   ]) {
     if (!read.ok) promise(read.message !== '' && !read.message.includes('\n'), `more than one line: ${read.message}`);
   }

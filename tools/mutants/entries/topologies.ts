@@ -4,45 +4,43 @@ const everyRoute = 'test/contract/conformance/every-route.test.ts';
 const limits = 'test/contract/conformance/limits.test.ts';
 
 const embedded = { folder: 'embedded', file: 'apps/embedded/src/one-process.ts', only: '\\(embedded\\)' };
+const overrides = { ...embedded, file: 'apps/embedded/src/plane-environments.ts' };
+const settings = { ...embedded, file: 'packages/server/src/settings/plane-environment.ts' };
+/** A setting that does not reach a plane. */
+const lost = (name: string, variable: string, plane = ''): readonly [string, string, string] => [
+  name,
+  'rowsOf(plane).flatMap(',
+  `rowsOf(plane).filter((row) => row.env !== '${variable}'${plane && ` || plane !== '${plane}'`}).flatMap(`,
+];
 
 /** What breaks only in embedded mode, or only on a Redis Cluster. */
 export const topologyMutants: readonly Mutant[] = [
   ...mutantsAt({ ...embedded, tests: ['test/operate/serving/embedded.test.ts'] }, [
-    ['apps', 'connectedApps: config.connectedApps,', 'connectedApps: undefined,'],
-    [
-      'test-rail',
-      'billing: { ...config.billing, plan',
-      'billing: { ...config.billing, rails: { ...config.billing.rails, test: false }, plan',
-    ],
-    [
-      'origin',
-      'origin: origins.control,\n    confidentialOrigin: origins.confidential,',
-      'origin: origins.control,\n    confidentialOrigin: origins.control,',
-    ],
     ['provider-key', '(name) => process.env[name]', '() => undefined'],
     ['settler', 'while (await control().settler.settleShard(request.shard))', 'await state.settle(request)'],
   ]),
-  ...mutantsAt({ ...embedded, tests: [everyRoute] }, [
-    ['issuer', 'issuer: issuer?.settings,', 'issuer: undefined,'],
-    [
-      'broker-media',
-      'secrets,\n      media: config.media,',
-      'secrets,\n      media: { images: false, speech: false },',
-    ],
+  ...mutantsAt({ ...overrides, tests: ['test/operate/serving/embedded.test.ts'] }, [
+    ['test-rail', 'BILLING_TEST_RAIL: config.BILLING_TEST_RAIL,', "BILLING_TEST_RAIL: 'off',"],
+    ['origin', 'CONFIDENTIAL_ORIGIN: origins.confidential,', 'CONFIDENTIAL_ORIGIN: origins.control,'],
   ]),
-  ...mutantsAt({ ...embedded, tests: [limits] }, [
-    ['ticket-ttl', 'ticketTtlMs: config.ticketTtlMs,', 'ticketTtlMs: 60_000,'],
-    ['limits', 'limits: config.limits,', 'limits: { ...config.limits, requests: 1e9, tokens: 1e9, control: 1e9 },'],
+  ...mutantsAt({ ...settings, tests: ['test/operate/serving/embedded.test.ts'] }, [lost('apps', 'CONNECTED_APPS')]),
+  ...mutantsAt({ ...settings, tests: [everyRoute] }, [
+    lost('issuer', 'ANONYMOUS_WALLETS'),
+    lost('broker-media', 'IMAGE_GENERATION', 'broker'),
   ]),
-  ...mutantsAt({ ...embedded, tests: ['test/money/usage/retention.test.ts'] }, [
-    ['retention', 'usageRetention: config.usageRetention,', 'usageRetention: undefined,'],
+  ...mutantsAt({ ...settings, tests: [limits] }, [
+    lost('ticket-ttl', 'TICKET_TTL_S'),
+    lost('limits', 'RATE_LIMIT_REQUESTS'),
+  ]),
+  ...mutantsAt({ ...settings, tests: ['test/money/usage/retention.test.ts'] }, [
+    lost('retention', 'USAGE_RETENTION_MONTHS'),
   ]),
   ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/metrics.test.ts'] }, [
     ['broker-metrics', '[broker.metrics.withProcess().registry, control', '[control'],
     ['control-metrics', '.registry, control.metrics.registry]', '.registry]'],
   ]),
-  ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/traces.test.ts'] }, [
-    ['traces', 'traces: config.traces,\n      gateway', 'traces: undefined,\n      gateway'],
+  ...mutantsAt({ ...settings, tests: ['test/operate/metrics/traces.test.ts'] }, [
+    lost('traces', 'TRACES_URL', 'broker'),
   ]),
   ...mutantsAt(
     { folder: 'cluster', file: 'packages/state/src/shard.ts', tests: ['packages/state/src/shard.test.ts'] },

@@ -1,34 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { type Provenance, provenanceSchema } from '@sotto/attestation';
-import {
-  type AttestationMode,
-  chooseProducer,
-  type EvidenceProducer,
-  openProducer,
-  probeMachine,
-} from '@sotto/attestation/producers';
+import { chooseProducer, type EvidenceProducer, openProducer, probeMachine } from '@sotto/attestation/producers';
+import { type EarlyConfig, StartError } from '@sotto/server';
 
 /**
  * Thrown when this machine cannot give what ATTESTATION or PROVENANCE_FILE asks for. Its message is the one line that
  * ends the start.
  */
-export class AttestationError extends Error {}
+export class AttestationError extends StartError {}
 
-export interface AttestationOptions {
-  readonly mode: AttestationMode;
-  readonly isProduction: boolean;
-  /** A mirror of Intel's documents. Undefined: Intel. */
-  readonly collateralUrl?: string | undefined;
-  /** Called for a vendor's document that expires within a week and could not be renewed. */
-  readonly onExpiring: (document: string, until: number) => void;
-}
-
-/** Opens the producer of evidence about this broker; undefined if ATTESTATION is `off`. Throws `AttestationError`. */
-export async function openAttestation(options: AttestationOptions): Promise<EvidenceProducer | undefined> {
-  const { mode, isProduction, collateralUrl: mirror, onExpiring } = options;
-  const choice = chooseProducer(mode, await probeMachine(), isProduction);
+/**
+ * Opens the producer of evidence about this broker; undefined if ATTESTATION is `off`. `onExpiring` is called for a vendor's document
+ * that expires within a week and could not be renewed. Throws `AttestationError`.
+ */
+export async function openAttestation(
+  { ATTESTATION: mode, ...config }: Pick<EarlyConfig, 'ATTESTATION' | 'ATTESTATION_COLLATERAL_URL' | 'NODE_ENV'>,
+  onExpiring: (document: string, until: number) => void,
+): Promise<EvidenceProducer | undefined> {
+  const choice = chooseProducer(mode, await probeMachine(), config.NODE_ENV === 'production');
   if (choice.kind === 'off') return undefined;
   if (choice.kind === 'refused') throw new AttestationError(`ATTESTATION is \`${mode}\`: ${choice.reason}`);
+  const mirror = config.ATTESTATION_COLLATERAL_URL;
   return openProducer(choice, { fetch: globalThis.fetch, now: Date.now, mirror, onExpiring });
 }
 

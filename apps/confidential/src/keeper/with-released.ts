@@ -3,15 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { parseRegistry } from '@sotto/router';
-import type { Environment } from '@sotto/server';
-import type { EarlyConfig } from '../config.ts';
+import { type EarlyConfig, type Environment, StartError } from '@sotto/server';
 import type { BrokerEvents } from '../events.ts';
 import { problemOfForeignRegistry, problemOfMeasurement, type RegistryBytes } from '../providers/check-registry.ts';
 import { builtInRegistry, RegistryFileError } from '../registry-file.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
-
-/** Thrown when the broker cannot start. It is printed as one line, without a stack. */
-export class StartError extends Error {}
 
 /**
  * Returns the environment with the secrets that the keeper releases, if there is a keeper. It waits for them as long as
@@ -19,7 +15,7 @@ export class StartError extends Error {}
  */
 export async function withReleased(
   environment: Environment,
-  { keeper, attestation }: EarlyConfig,
+  { keeper, ATTESTATION: attestation }: EarlyConfig,
   machine: {
     readonly attest: () => Promise<EvidenceProducer | undefined>;
     readonly registryFile: RegistryBytes;

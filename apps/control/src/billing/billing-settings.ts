@@ -1,66 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import { maxNusd, type Nusd, nusdToDecimal, usdToNusd } from '@sotto/money';
-import { type Environment, readFileOrPart, readSettings, type Settings, setting } from '@sotto/server';
-import { z } from 'zod';
-import { isSafeUrl } from '../reach.ts';
+import type { Nusd } from '@sotto/money';
+import {
+  billingSchema,
+  type Environment,
+  readFileOrPart,
+  readSettings,
+  type Settings,
+  type SettingsOf,
+} from '@sotto/server';
 import { type BillingPlan, parseBilling } from './billing-plan.ts';
-
-const urlError = 'takes an https URL; plain http on loopback only';
-const serviceUrl = z.string({ error: urlError }).refine(isSafeUrl, { error: urlError });
-const secret = (what: string) => z.string({ error: `takes ${what}` }).min(8, { error: `takes ${what}` });
-
-const usdError = `takes an amount in USD from 0 to ${nusdToDecimal(maxNusd)}, with at most nine decimals`;
-
-export const environmentSchema = z.object({
-  BILLING: z
-    .enum(['prepaid', 'none'], { error: 'takes prepaid or none' })
-    .default('prepaid')
-    .describe(
-      '`prepaid`: accounts buy balance. `none`: they get `MONTHLY_GRANT_USD` each month, and nothing is for sale.',
-    ),
-  MONTHLY_GRANT_USD: z
-    .string()
-    .regex(/^\d{1,7}(\.\d{1,9})?$/, { error: usdError })
-    .transform((text) => usdToNusd(Number(text)))
-    .refine((nusd) => nusd !== undefined, { error: usdError })
-    .optional()
-    .describe(
-      'With `BILLING` `none`: the grant of each account on the first of a month (UTC). The rest expires with the month. The default is 0.',
-    ),
-  BILLING_FILE: setting.file
-    .optional()
-    .describe('Packages, limits, fee, terms and seller, as YAML. Control reads it at start. The default is built in.'),
-  BILLING_TEST_RAIL: z
-    .enum(['on', 'off'], { error: 'takes on or off' })
-    .optional()
-    .describe(
-      'Lets orders be paid without money. The default is `off`; with `npm start` it is `on` until you set up another way to pay.',
-    ),
-  STRIPE_SECRET_KEY: secret('the secret API key of a Stripe account')
-    .optional()
-    .describe('Enables payment by card, together with `STRIPE_WEBHOOK_SECRET`.'),
-  STRIPE_WEBHOOK_SECRET: secret('the signing secret of a Stripe webhook endpoint')
-    .optional()
-    .describe('Verifies the webhook events of Stripe.'),
-  STRIPE_API_URL: serviceUrl.optional().describe("Address of a proxy to use instead of Stripe's own."),
-  BTCPAY_URL: serviceUrl
-    .optional()
-    .describe('BTCPay Server. Enables payment by crypto, together with the three settings below.'),
-  BTCPAY_API_KEY: secret('an API key of BTCPay Server')
-    .optional()
-    .describe('Creates and reads invoices at BTCPay Server.'),
-  BTCPAY_STORE_ID: z
-    .string()
-    .min(1, { error: 'takes the id of a BTCPay store' })
-    .optional()
-    .describe('Store that invoices belong to.'),
-  BTCPAY_WEBHOOK_SECRET: secret('the secret of a BTCPay webhook')
-    .optional()
-    .describe('Verifies the webhook events of BTCPay Server.'),
-});
-
-/** Names of the variables that billing reads, for code that passes an environment on. */
-export const billingVariables: readonly string[] = Object.keys(environmentSchema.shape);
 
 export interface StripeSettings {
   readonly secretKey: string;
@@ -98,7 +46,7 @@ export function readBillingSettings(
   environment: Environment,
   defaults: { readonly testRail: 'on' | 'off' },
 ): Settings<BillingSettings> {
-  const read = readSettings(environmentSchema, environment);
+  const read = readSettings(billingSchema, environment);
   if (!read.ok) return read;
   const env = read.settings;
   const missing =
@@ -157,7 +105,7 @@ function missingOf(
 }
 
 /** A deployment has either ways to pay or monthly grants. */
-function contradictionOf(env: z.output<typeof environmentSchema>): string | undefined {
+function contradictionOf(env: Pick<SettingsOf<'control'>, keyof typeof billingSchema.shape>): string | undefined {
   if (env.BILLING === 'prepaid') {
     return env.MONTHLY_GRANT_USD === undefined
       ? undefined

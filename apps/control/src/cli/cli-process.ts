@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Settings } from '@sotto/server';
+import { type Settings, StartError } from '@sotto/server';
 import type pg from 'pg';
 import type { Actor } from '../acts/record-act.ts';
 import { readDatabaseUrl } from '../config.ts';
@@ -17,7 +17,7 @@ export interface CliProcess {
 }
 
 /** An error that ends a command with one line for its user. */
-export class CliError extends Error {}
+export class CliError extends StartError {}
 
 /** A command with wrong arguments. */
 export class UsageError extends CliError {}

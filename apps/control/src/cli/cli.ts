@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadSettings } from '@sotto/server';
-import { readDatabaseUrl, settingsSchema } from '../config.ts';
+import { loadSettings, StartError, settingsSchemas } from '@sotto/server';
+import { readDatabaseUrl } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
 import {
   accountCreate,
@@ -259,7 +259,7 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
     if (command.needsSettings === false) return await command.run(context, positionals, values);
     const given = loadSettings({
-      ...{ plane: 'control', schema: settingsSchema, environment: context.environment },
+      ...{ plane: 'control', schema: settingsSchemas.control, environment: context.environment },
       readFile: (path) => readFileSync(path, 'utf8'),
     });
     if (!given.ok) throw new CliError(given.message);
@@ -287,7 +287,7 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
       return 2;
     }
     const message =
-      error instanceof CliError
+      error instanceof StartError
         ? explain(error.message)
         : `failed: ${error instanceof Error ? error.message.split('\n')[0] : 'error'}`;
     context.error(`sotto-control: ${message}`);

@@ -1,59 +1,52 @@
 import { checkCatalog, parseRegistry, publicRegistry } from '@sotto/router';
 import {
-  brokerSchema,
   describeSettings,
   type Environment,
   type FileSettings,
   isSecretName,
-  keeperSchema,
   placeInFile,
   problemOfSetting,
-  readBrokerSettings,
+  readBrokerConfig,
   readFileOrPart,
   readSettings,
-  type Settings,
   settingPaths,
   settingsOf,
+  settingsSchemas,
 } from '@sotto/server';
 import type { FileProblem } from '@sotto/yaml';
 import type { z } from 'zod';
 import { parseBilling } from '../billing/billing-plan.ts';
-import { readConfig, settingsSchema } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { today } from './cli-process.ts';
 
-interface Judge {
-  readonly plane: 'control' | 'broker' | 'keeper';
-  readonly schema: z.ZodObject;
-  /** Reads all settings of the process as it does at start. */
-  readonly read: (environment: Environment) => Settings<unknown>;
-}
-
-const judges: readonly Judge[] = [
-  { plane: 'broker', schema: brokerSchema, read: readBrokerSettings },
-  { plane: 'keeper', schema: keeperSchema, read: (environment) => readSettings(keeperSchema, environment) },
-  { plane: 'control', schema: settingsSchema, read: readConfig },
-];
+/** Reads all settings of a process as it does at start. */
+const judges = {
+  broker: readBrokerConfig,
+  keeper: (environment: Environment) => readSettings(settingsSchemas.keeper, environment),
+  control: readConfig,
+};
+const judged = Object.keys(judges) as (keyof typeof judges)[];
 
 /** The settings that only `npm start` reads, and judges. */
 export const unjudged = (settings: FileSettings): string[] => {
-  const judged = new Set(judges.flatMap(({ plane }) => Object.values(settingPaths[plane])));
-  return Object.values(settingPaths.start).filter((path) => settings.has(path) && !judged.has(path));
+  const known = new Set(judged.flatMap((plane) => Object.values(settingPaths[plane])));
+  return Object.values(settingPaths.start).filter((path) => settings.has(path) && !known.has(path));
 };
 
 /** The problems of each value, and of values that contradict each other, for every process that reads them. */
 export function valueProblems(settings: FileSettings, environment: Environment): FileProblem[] {
   const problems = new Map<string, FileProblem>();
-  for (const judge of judges) {
-    const own = settingsOf(settings, judge.plane);
+  for (const plane of judged) {
+    const own = settingsOf(settings, plane);
     let isSound = true;
     for (const [name, { path, line, value, kind }] of own) {
-      const problem = kind === 'text' ? problemOfSetting(judge.schema, name, value) : undefined;
+      const problem = kind === 'text' ? problemOfSetting(settingsSchemas[plane], name, value) : undefined;
       if (problem === undefined) continue;
       isSound = false;
       if (!problems.has(path)) problems.set(path, { line, message: `\`${path}\` ${problem}` });
     }
-    const together = isSound ? problemTogether(judge, settings, environment) : undefined;
-    if (together !== undefined) problems.set(judge.plane, together);
+    const together = isSound ? problemTogether(plane, settings, environment) : undefined;
+    if (together !== undefined) problems.set(plane, together);
   }
   return [...problems.values()];
 }
@@ -63,10 +56,11 @@ export function valueProblems(settings: FileSettings, environment: Environment):
  * missing may come from a variable. Stand-ins take the place of secrets, which stay closed.
  */
 function problemTogether(
-  { plane, schema, read }: Judge,
+  plane: keyof typeof judges,
   settings: FileSettings,
   environment: Environment,
 ): FileProblem | undefined {
+  const schema: z.ZodObject = settingsSchemas[plane];
   const own = settingsOf(settings, plane);
   if (own.size === 0) return undefined;
   const given: Record<string, string | undefined> = {};
@@ -80,9 +74,8 @@ function problemTogether(
       if (value && isSecretName(inFile)) given[inFile] = standIn(schema, inFile);
       else if (value) given[name] = value;
     }
-  const judged = read(given);
-  if (judged.ok) return undefined;
-  return placeInFile(judged.message, plane, own);
+  const read = judges[plane](given);
+  return read.ok ? undefined : placeInFile(read.message, plane, own);
 }
 
 /** A value that the schema accepts in place of a secret. The two secrets of a rotation differ. */

@@ -8,9 +8,9 @@ import {
   readSettingsFile,
   settingPaths,
   settingsOf,
+  settingsSchemas,
 } from '@sotto/server';
 import { type FileProblem, writeYaml } from '@sotto/yaml';
-import { settingsSchema } from '../config.ts';
 import { CliError, type CliProcess, type Option, readText, replaceFile, UsageError } from './cli-process.ts';
 import { partProblems, unjudged, valueProblems } from './config-problems.ts';
 
@@ -36,7 +36,7 @@ export async function configShow(context: CliProcess, given: string | undefined)
   const ofControl = settingsOf(settings, 'control');
   const shown = new Set<string>();
   const print = (path: string, value: string, source: string): void => context.out(`${path} = ${value} (${source})`);
-  for (const { name, defaultValue } of describeSettings(settingsSchema)) {
+  for (const { name, defaultValue } of describeSettings(settingsSchemas.control)) {
     const path = settingPaths.control[name];
     if (path === undefined) continue;
     shown.add(path).add(inlineParts[name] ?? '');

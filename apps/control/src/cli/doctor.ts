@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { brokerSchema, loadSettings } from '@sotto/server';
+import { loadSettings, settingsSchemas } from '@sotto/server';
 import { builtInCatalog } from '../catalog/catalog-keeper.ts';
-import { type ControlConfig, readConfig } from '../config.ts';
+import { type ControlConfig, readConfig, readConfigWithoutRedis } from '../config.ts';
 import { type Finding, ok, warning } from '../doctor/check.ts';
 import { examineOrigin } from '../doctor/origins.ts';
 import { examinePostgres } from '../doctor/postgres.ts';
@@ -18,15 +18,18 @@ export async function doctor(context: CliProcess): Promise<number> {
   const { environment } = context;
   // `npm start` without Redis keeps the state in its own memory, where no other process sees it.
   const isInMemory = environment.DATABASE_URL !== undefined && environment.REDIS_URL === '';
-  const config = required(readConfig(isInMemory ? { ...environment, REDIS_URL: 'redis://127.0.0.1' } : environment));
+  const shared = isInMemory ? undefined : required(readConfig(environment));
+  const config = shared ?? required(readConfigWithoutRedis(environment));
   const [postgres, redis, state, ...origins] = await Promise.all([
-    examinePostgres(config.databaseUrl, Date.now),
-    isInMemory ? [ok('shared state', 'in the memory of `npm start`, not examined')] : examineRedis(config, Date.now),
-    isInMemory ? { findings: [], registry: undefined } : examineState(config.redisUrl),
-    examineOrigin('control', config.origin, config.addresses.control),
-    examineOrigin('broker', config.confidentialOrigin, config.addresses.confidential),
+    examinePostgres(config.DATABASE_URL, Date.now),
+    shared === undefined
+      ? [ok('shared state', 'in the memory of `npm start`, not examined')]
+      : examineRedis(shared, Date.now),
+    shared === undefined ? { findings: [], registry: undefined } : examineState(shared.REDIS_URL),
+    examineOrigin('control', config.origin, config.CONTROL_ADDRESS),
+    examineOrigin('broker', config.confidentialOrigin, config.CONFIDENTIAL_ADDRESS),
   ]);
-  const catalog = await examineCatalogFile(config.catalogFile ?? builtInCatalog, state.registry, today());
+  const catalog = await examineCatalogFile(config.CATALOG_FILE ?? builtInCatalog, state.registry, today());
   const registryFile = registryFileOf(context);
   const keys = [
     ...(await examineProviderKeys(state.registry, registryFile)),
@@ -45,7 +48,7 @@ export async function doctor(context: CliProcess): Promise<number> {
 /** The broker's registry, if `sotto.yaml` or a variable here names it. */
 function registryFileOf({ environment }: CliProcess): string | undefined {
   const loaded = loadSettings({
-    ...{ plane: 'broker', schema: brokerSchema.pick({ PROVIDERS_FILE: true }), environment },
+    ...{ plane: 'broker', schema: settingsSchemas.broker.pick({ PROVIDERS_FILE: true }), environment },
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   return (loaded.ok && loaded.settings.PROVIDERS_FILE) || undefined;
@@ -53,11 +56,11 @@ function registryFileOf({ environment }: CliProcess): string | undefined {
 
 /** Warns of settings that work but do not suit a public service. */
 function examineSettings(config: ControlConfig): Finding[] {
-  const { origin, confidentialOrigin, isProduction, trustProxy, signIn, metricsPort } = config;
+  const { origin, confidentialOrigin, signIn } = config;
   const isPublic = !loopbackHosts.has(new URL(origin).hostname);
   const warnings: Finding[] = [];
   const warn = (found: string, advice: string): void => void warnings.push(warning('settings', found, advice));
-  if (isPublic && !isProduction) {
+  if (isPublic && config.NODE_ENV !== 'production') {
     warn(
       'NODE_ENV is not production',
       'Set NODE_ENV=production on both planes. They then refuse a Redis that can lose money.',
@@ -66,7 +69,7 @@ function examineSettings(config: ControlConfig): Finding[] {
   if (isPublic && [origin, confidentialOrigin].some((one) => one.startsWith('http:'))) {
     warn('an origin begins with http:', 'Terminate TLS in front of control, and set both origins to https addresses.');
   }
-  if (isPublic && trustProxy === false) {
+  if (isPublic && config.TRUST_PROXY === false) {
     warn(
       'TRUST_PROXY is off',
       'Set it to the number of proxies in front of control. Otherwise all clients share the proxy’s address and its rate limit.',
@@ -78,7 +81,7 @@ function examineSettings(config: ControlConfig): Finding[] {
       'Set SMTP_URL and MAIL_FROM. Without them, addresses are not verified and passwords cannot be reset.',
     );
   }
-  if (isPublic && metricsPort === undefined) {
+  if (isPublic && config.METRICS_PORT === undefined) {
     warn('METRICS_PORT is off', 'Set it and scrape it with Prometheus: docs/operate/monitoring-and-runbooks.md.');
   }
   return warnings.length > 0 ? warnings : [ok('settings', 'no problems')];

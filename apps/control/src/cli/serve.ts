@@ -4,20 +4,18 @@ import {
   createMetricsApp,
   exitMessage,
   listenBacklog,
-  listenProblem,
+  listenError,
   openLogOutlet,
   readFileOrPart,
+  setting,
 } from '@sotto/server';
 import { controlClient, createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { readBillingPlan } from '../billing/billing-settings.ts';
 import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { composeControl } from '../compose-control.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
-import { smtpMail } from '../mail/smtp-mail.ts';
-import { readIssuer } from '../wallets/issuer.ts';
-import { buildControl } from '../wiring.ts';
 import { CliError, type CliProcess, required, today } from './cli-process.ts';
 
 /**
@@ -32,14 +30,10 @@ export async function serve(context: CliProcess): Promise<number> {
     process.exit(1);
   });
   const config = required(readConfig(context.environment));
-  const { catalogFile = builtInCatalog } = config;
-  await requireSoundCatalog(catalogFile);
-  const plan = required(await readBillingPlan(config.billing.file));
-  const { creditKeysFile } = config;
-  const issuer = creditKeysFile === undefined ? undefined : required(await readIssuer(creditKeysFile));
+  await requireSoundCatalog(config.CATALOG_FILE ?? builtInCatalog);
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
-  const logger = pino({ level: config.logLevel, base: { process: 'control' } }, outlet);
+  const logger = pino({ level: config.LOG_LEVEL, base: { process: 'control' } }, outlet);
   const stopped = new Promise<void>((resolve) => {
     process.on('SIGTERM', resolve);
     process.on('SIGINT', resolve);
@@ -50,7 +44,7 @@ export async function serve(context: CliProcess): Promise<number> {
   });
   const migrated = async (): Promise<boolean> => {
     while (isRunning) {
-      const failure = await migrateDatabase(config.databaseUrl).then(
+      const failure = await migrateDatabase(config.DATABASE_URL).then(
         () => undefined,
         (error: unknown) => error,
       );
@@ -61,45 +55,32 @@ export async function serve(context: CliProcess): Promise<number> {
     return false;
   };
 
-  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const isProduction = config.NODE_ENV === 'production';
+  const onVolatile = isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const onDenied = (): void => {
     const fix = 'create its user again with deploy/redis/acl-user.sh; `ACL LOG` names the command';
     logger.error({ fix }, "Redis denies control's user a command");
   };
-  const state = createRedisState({ url: config.redisUrl, newClient: controlClient, onVolatile, onDenied });
-  const limitsRedis = openLimitsRedis(config.redisUrl);
-  const control = await buildControl({
-    ...config,
-    issuer,
-    state,
-    logger,
-    confidentialAddress: config.addresses.confidential,
-    trustedOrigins: [],
-    catalogFile,
-    limitsRedis,
-    billing: { ...config.billing, plan },
-    mailer: config.signIn.smtp && smtpMail(config.signIn.smtp),
-    openid: config.signIn.openid,
-    signUp: config.signIn.signUp,
-  });
+  const state = createRedisState({ url: config.REDIS_URL, newClient: controlClient, onVolatile, onDenied });
+  const limitsRedis = openLimitsRedis(config.REDIS_URL);
+  const control = await composeControl(config, { state, logger, trustedOrigins: [], limitsRedis });
   process.on('SIGHUP', () => control.reload());
   await control.start(migrated());
   const listenFailed = (variable: string) => (error: unknown) => {
     isRunning = false;
-    const problem = listenProblem(error, variable);
-    throw problem === undefined ? error : new CliError(problem);
+    throw listenError(error, variable);
   };
   await control.app
-    .listen({ host: config.host, port: config.port, backlog: listenBacklog })
+    .listen({ host: config.HOST, port: config.CONTROL_PORT, backlog: listenBacklog })
     .catch(listenFailed('CONTROL_PORT'));
-  const { metricsPort: port } = config;
+  const { HOST: host, METRICS_PORT: port } = config;
   const metrics = createMetricsApp([control.metrics.withProcess().registry]);
   if (port !== undefined) {
-    await metrics.listen({ host: config.host, port }).catch(listenFailed('METRICS_PORT'));
+    await metrics.listen({ host, port }).catch(listenFailed('METRICS_PORT'));
   }
   await stopped;
   process.once('SIGINT', () => process.exit(1));
-  await control.stop(config.drain);
+  await control.stop(setting.readDrain(config));
   await metrics.close();
   limitsRedis?.disconnect();
   await state.close();

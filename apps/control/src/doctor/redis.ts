@@ -1,6 +1,6 @@
 import type { RegistryPublic } from '@sotto/router';
+import type { SettingsOf } from '@sotto/server';
 import { createRedisState, inspectRedis, type MemoryUse, type State, shards } from '@sotto/state';
-import type { ControlConfig } from '../config.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
 const subject = 'Redis';
@@ -11,7 +11,7 @@ const looked = 500;
 
 /** Checks that Redis answers, is recent enough, is durable, and has the right time. */
 export async function examineRedis(
-  { redisUrl, isProduction }: Pick<ControlConfig, 'redisUrl' | 'isProduction'>,
+  { REDIS_URL: redisUrl, NODE_ENV }: Pick<SettingsOf<'control'>, 'REDIS_URL' | 'NODE_ENV'>,
   now: () => number,
 ): Promise<Finding[]> {
   try {
@@ -23,7 +23,7 @@ export async function examineRedis(
         : wrong(subject, found, `Upgrade it: Sotto needs version ${oldest} or later.`),
       problem === undefined
         ? ok('Redis’ durability', 'keeps acknowledged writes, as far as its settings are visible')
-        : (isProduction ? wrong : warning)(
+        : (NODE_ENV === 'production' ? wrong : warning)(
             'Redis’ durability',
             problem,
             'Correct it in redis.conf, or a crash loses money and tickets. With NODE_ENV=production, the service is not ready until then.',

@@ -3,8 +3,7 @@ import { APIError, createAuthMiddleware } from 'better-auth/api';
 import type pg from 'pg';
 
 /** Who may create an account: everyone, invited addresses, or no one. */
-export const signUpModes = ['open', 'invited', 'closed'] as const;
-export type SignUpMode = (typeof signUpModes)[number];
+export type SignUpMode = 'open' | 'invited' | 'closed';
 
 export interface SignUpSettings {
   /** Undefined: `invited`, or `open` in a deployment that had users before there was a policy. */

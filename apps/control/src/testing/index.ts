@@ -6,7 +6,6 @@ export { BtcpayClient } from '../billing/rails/btcpay-client.ts';
 export { btcpayWebhook } from '../billing/rails/btcpay-webhook.ts';
 export { type Delivery, RailUnavailableError } from '../billing/rails/rail.ts';
 export { stripeWebhook } from '../billing/rails/stripe-webhook.ts';
-export { settingsSchema } from '../config.ts';
 export { examineOrigin } from '../doctor/origins.ts';
 export { insertKey } from '../keys/key-store.ts';
 export { bookSettlements } from '../ledger/book-settlements.ts';

@@ -9,25 +9,14 @@ import {
   verify,
 } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { readFileOrPart, type Settings, setting } from '@sotto/server';
+import { readFileOrPart, type Settings, type SettingsOf } from '@sotto/server';
 import { type CreditIssuer, creditChallenge, creditInput, creditSpki, nonceBytes, tokenInputBytes } from '@sotto/wire';
 import { readYamlAs } from '@sotto/yaml';
 import { z } from 'zod';
 
-export const walletSettings = {
-  ANONYMOUS_WALLETS: setting.onOff
-    .default('off')
-    .describe(
-      'Lets blind credits, and crypto, pay for wallets that no account is linked to. Needs `CREDIT_KEYS_FILE`.',
-    ),
-  CREDIT_KEYS_FILE: setting.file
-    .optional()
-    .describe('The issuer of credits and its key of each year, as YAML. Only control has it.'),
-};
-
 /** Returns the file of the issuer's keys. Undefined: anonymous wallets are off. */
 export function readCreditKeysFile(
-  env: z.output<z.ZodObject<typeof walletSettings>>,
+  env: Pick<SettingsOf<'control'>, 'ANONYMOUS_WALLETS' | 'CREDIT_KEYS_FILE'>,
   { monthlyGrantNusd }: { readonly monthlyGrantNusd: bigint | undefined },
 ): Settings<string | undefined> {
   if (env.ANONYMOUS_WALLETS === 'off') return { ok: true, settings: undefined };

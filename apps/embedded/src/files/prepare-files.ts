@@ -5,12 +5,11 @@ import { builtInRegistry } from '@sotto/confidential';
 import { builtInCatalog } from '@sotto/control';
 import { addProvider, type ProviderFiles, serverEntry, serverKinds, serverModels } from '@sotto/discovery';
 import { checkCatalog, parseRegistry, publicRegistry, type RegistryProvider } from '@sotto/router';
-import { readFileOrPart } from '@sotto/server';
+import { readFileOrPart, StartError } from '@sotto/server';
 import { isOwnSecret } from '@sotto/wire';
 import type { FileProblem } from '@sotto/yaml';
 import { demoCatalogEntries, demoProviderId, demoRegistryEntry } from '../demo/demo-files.ts';
 import { writeWhole } from '../kept-file.ts';
-import { StartError } from '../service.ts';
 import { findLocalServers, type LocalModels, type LocalServer, linesOf } from './local-servers.ts';
 
 export interface ServiceFiles {

@@ -1,4 +1,3 @@
-/** The keeper's readers of settings and files, for the fuzzer and tests. */
+/** The keeper's readers of files, for the fuzzer and tests. */
 
-export { readConfig } from '../config.ts';
 export { FileError, parsePins, parseSecrets } from '../files.ts';

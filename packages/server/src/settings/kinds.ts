@@ -28,7 +28,7 @@ export const count = (what: string, max = Number.MAX_SAFE_INTEGER) => {
 };
 
 /** A number from 0 to `max`. `what` is its kind. */
-const upTo = (what: string, max: number) => {
+export const upTo = (what: string, max: number) => {
   const error = `takes ${what} from 0 to ${max}`;
   return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
 };
@@ -36,36 +36,23 @@ const upTo = (what: string, max: number) => {
 /** A number of seconds from 0 to `max`. */
 export const seconds = (max: number) => upTo('a number of seconds', max);
 
-/** Settings of traces. */
-export const traces = {
-  TRACES_URL: z
-    .string()
-    .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
-      error: 'takes the address of an OpenTelemetry collector, such as http://collector:4318/v1/traces',
-    })
-    .optional()
-    .describe('Collector that traces are sent to, by OTLP over HTTP. Without it, nothing is traced.'),
-  TRACES_RATIO: upTo('a number', 1).default(0.01).describe('Part of the requests that is traced.'),
-};
-
-/** Reads the settings of `traces`. Undefined: nothing is traced. */
+/** Reads the settings of traces. Undefined: nothing is traced. */
 export const readTraces = (env: {
   readonly TRACES_URL?: string | undefined;
   readonly TRACES_RATIO: number;
 }): { readonly url: string; readonly ratio: number } | undefined =>
   env.TRACES_URL === undefined ? undefined : { url: env.TRACES_URL, ratio: env.TRACES_RATIO };
 
-/** Settings of a shutdown. */
-export const drain = {
-  DRAIN_DELAY_S: seconds(300)
-    .optional()
-    .describe(
-      'After SIGTERM, seconds to keep serving while `/readyz` answers 503. The default is 5 in production, else 0.',
-    ),
-  DRAIN_TIMEOUT_S: seconds(3600).default(30).describe('Seconds that running requests get to finish after that.'),
-};
+/** Reads which media operations a deployment offers. */
+export const readMedia = (env: {
+  readonly IMAGE_GENERATION: 'on' | 'off';
+  readonly SPEECH_SYNTHESIS: 'on' | 'off';
+}): { readonly image: boolean; readonly speech: boolean } => ({
+  image: env.IMAGE_GENERATION === 'on',
+  speech: env.SPEECH_SYNTHESIS === 'on',
+});
 
-/** Reads the settings of `drain`. In production, a load balancer needs some seconds to notice that a process is not ready. */
+/** Reads the settings of a shutdown. In production, a load balancer needs some seconds to notice that a process is not ready. */
 export const readDrain = (env: {
   readonly DRAIN_DELAY_S?: number | undefined;
   readonly DRAIN_TIMEOUT_S: number;
@@ -81,14 +68,14 @@ const keyError = 'takes 32 bytes as base64 or as 64 hex characters';
 /** A 32-byte key as text. */
 export const keyText = z.string({ error: keyError }).regex(keyPattern, { error: keyError });
 
-/** The bytes of a key that `keyText` accepted. */
-export const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
+const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
 
-/** A key and, during a rotation, the second accepted key. */
-export const keysOf = (text: string, other: string | undefined): [Buffer, ...Buffer[]] => [
-  keyBytes(text),
-  ...(other === undefined ? [] : [keyBytes(other)]),
-];
+/** A 32-byte key. */
+export const key = keyText.transform(keyBytes);
+
+/** A secret and, during a rotation, the second accepted one. */
+export const withOther = <T>(present: T, other: T | undefined): readonly [T, ...T[]] =>
+  other === undefined ? [present] : [present, other];
 
 export const sessionSecret = z
   .string({ error: 'takes at least 32 characters' })
@@ -189,11 +176,6 @@ export const baseUrl = z.string({ error: baseUrlError }).refine(
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const logLevel = z.enum(logLevels, { error: `takes ${logLevels.slice(0, -1).join(', ')} or silent` });
 
-/** How a broker gets its TLS key. Control derives its default of the broker's origin from it. */
-export const confidentialTls = z
-  .enum(['self', 'files', 'off'], { error: 'takes `self`, `files` or `off`' })
-  .default('self');
-
 const fileError = 'takes the path of a file';
 export const file = z.string({ error: fileError }).min(1, { error: fileError });
 
@@ -244,6 +226,13 @@ function readSubnet(text: string): Subnet | undefined {
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
 
 export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);
+
+/** Whether a text is an https URL, or an http URL on loopback, without a user, a query or a fragment. */
+export function isSafeUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
+}
 
 /** Addresses and networks, or `off`. */
 export const addresses = z

@@ -1,19 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from './config.ts';
+import { readBrokerConfig } from './broker-config.ts';
 
 const key = 'a'.repeat(64);
 const read = (environment: Readonly<Record<string, string>>) =>
-  readConfig({ REDIS_URL: 'redis://127.0.0.1:6379', TICKET_SEALING_KEY: key, SETTLEMENT_MAC_KEY: key, ...environment });
+  readBrokerConfig({
+    REDIS_URL: 'redis://127.0.0.1:6379',
+    TICKET_SEALING_KEY: key,
+    SETTLEMENT_MAC_KEY: key,
+    ...environment,
+  });
 const configOf = (environment: Readonly<Record<string, string>>) => {
   const result = read(environment);
   if (!result.ok) throw new Error(result.message);
-  return result.config;
+  return result.settings;
 };
 
 describe('CONFIDENTIAL_TLS', () => {
   it('is `self` by default: the key is made inside, for the public address', () => {
     const config = configOf({ CONFIDENTIAL_ORIGIN: 'https://api.example.com' });
-    expect(config).toMatchObject({ tls: { kind: 'self' }, origin: 'https://api.example.com', host: '0.0.0.0' });
+    expect(config).toMatchObject({ tls: { kind: 'self' }, origin: 'https://api.example.com', HOST: '0.0.0.0' });
   });
 
   it('derives the origin from host and port for `off` and `files` if none is set', () => {
@@ -26,7 +31,7 @@ describe('CONFIDENTIAL_TLS', () => {
     'is `off` on any address for %s, which only this machine can ask, and then checks the name of each request',
     (origin) => {
       const anywhere = configOf({ CONFIDENTIAL_TLS: 'off', CONFIDENTIAL_ORIGIN: origin });
-      expect(anywhere).toMatchObject({ tls: { kind: 'off' }, host: '0.0.0.0', isForLoopback: true, origin });
+      expect(anywhere).toMatchObject({ tls: { kind: 'off' }, HOST: '0.0.0.0', isForLoopback: true, origin });
       const loopback = configOf({ CONFIDENTIAL_TLS: 'off', CONFIDENTIAL_ORIGIN: origin, HOST: '127.0.0.1' });
       expect(loopback.isForLoopback).toBe(false);
     },
