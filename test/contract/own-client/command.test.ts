@@ -72,7 +72,7 @@ describe('sotto verify', () => {
       /Leave it or --allow-simulated out/,
     ],
     ['pins that are not there', ['verify', 'https://example.com', '--pins', '/nowhere'], 2, /no such file/],
-    ['an unknown command', ['verifi'], 2, /Commands: verify, run, proxy, chat/],
+    ['an unknown command', ['verifi'], 2, /Commands: verify, measure, run, proxy, chat/],
     [
       'no address of a service',
       ['chat', '--model', 'acme/none'],

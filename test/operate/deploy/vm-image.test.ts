@@ -23,6 +23,7 @@ import { madeFirmware } from '@sotto/attestation/testing';
 import { measureBoot, measureSnp, readPins } from '@sotto/client';
 import { freePort, noteSkip, onPath, redisSkipReason, startOwnRedis, type TestRedis, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundle } from '../../../scripts/bundle.mjs';
 import {
   type AcmeAuthority,
   certificateAt,
@@ -56,13 +57,14 @@ describe('the script that makes the image of a VM', () => {
 
   it.skipIf(process.getuid?.() !== 0 || onPath('mmdebstrap') === undefined)(
     'refuses a folder that is not a broker, and a secret among public settings',
-    () => {
+    async () => {
       expect(run([folder, folder, join(folder, 'out')]).stderr).toContain('is not a broker image; create it with');
       const broker = join(folder, 'broker');
       mkdirSync(join(broker, 'bin'), { recursive: true });
       mkdirSync(join(broker, 'apps/confidential'), { recursive: true });
       symlinkSync(process.execPath, join(broker, 'bin/node'));
-      symlinkSync(join(root, 'packages'), join(broker, 'packages'));
+      const entries = { 'settings-file': 'packages/server/src/settings/settings-file.ts' };
+      await bundle({ root, entries, out: join(broker, 'apps/confidential/dist') });
       const refused = (): string => {
         const { status, stderr } = run([broker, folder, join(folder, 'out')]);
         expect(status).toBe(1);
