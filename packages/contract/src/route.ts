@@ -66,6 +66,8 @@ export interface OriginDescription {
   readonly title: string;
   readonly description: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
+  /** Modules whose schemas have names in the document: those whose export ends in `Schema`. */
+  readonly schemas: readonly Readonly<Record<string, unknown>>[];
   readonly routes: readonly RouteDescription[];
 }
 

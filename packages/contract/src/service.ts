@@ -1,7 +1,13 @@
-import { healthAnswerSchema, readinessAnswerSchema } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from './contract.ts';
 import { anywhere } from './errors.ts';
 import { json } from './route.ts';
+
+/** Answer of `GET /healthz`: the process lives. */
+export const healthAnswerSchema = z.strictObject({ status: z.literal('ok') });
+
+/** Answer of `GET /readyz`: whether it can serve. */
+export const readinessAnswerSchema = z.strictObject({ status: z.enum(['ready', 'not_ready']) });
 
 /** A server that is shutting down answers so on every route. */
 const shutting = ['internal_error', 'service_unavailable'] as const;

@@ -1,10 +1,11 @@
 import { pathOf } from '@sotto/contract';
 import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import { teeAttestationRequestSchema } from '@sotto/contract/confidential/inference';
 import { NoEvidence } from '@sotto/providers';
 import { planAttested, type Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
 import type { OpenedTicket } from '@sotto/state';
-import { parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
+import { parseRequest, ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdmissionDependencies } from '../admission/admit.ts';
 import { type Asked, bodyHolder, credentialOf } from '../admission/credential.ts';

@@ -1,6 +1,7 @@
 import { pathOf } from '@sotto/contract';
-import type { webhookContracts } from '@sotto/contract/control';
-import { type RailName, ServiceError, type WebhookAnswer } from '@sotto/wire';
+import type { RailName } from '@sotto/contract/control/orders';
+import type { WebhookAnswer, webhookContracts } from '@sotto/contract/control/payment-webhooks';
+import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { limitByAddress } from '../limits/rate-limits.ts';
 import { type Applied, type ApplyDependencies, applyEvent } from './orders/apply-event.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
-import { type KeyAnswer, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { apiKeys } from '../database/schema.ts';

@@ -1,7 +1,7 @@
 import type { Maxima } from '@sotto/contract';
-import { keyContracts } from '@sotto/contract/control';
+import { keyContracts, type UpdateKey } from '@sotto/contract/control/keys';
 import type { KeyKind } from '@sotto/state';
-import { autoModelId, ServiceError, type UpdateKey } from '@sotto/wire';
+import { autoModelId, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';

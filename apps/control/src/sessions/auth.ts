@@ -1,4 +1,4 @@
-import type { authAnswers } from '@sotto/wire';
+import type { AuthMethods } from '@sotto/contract/control/sign-in-ways';
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
 import { APIError, createAuthEndpoint } from 'better-auth/api';
@@ -292,7 +292,7 @@ function exactOrigin(origin: string): string {
 }
 
 /** `GET /methods`: the ways to sign in to this deployment, so that pages offer only those. */
-const authMethods = (methods: () => Promise<authAnswers.AuthMethods>) =>
+const authMethods = (methods: () => Promise<AuthMethods>) =>
   ({
     id: 'sotto-methods',
     endpoints: {

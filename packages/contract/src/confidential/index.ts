@@ -1,10 +1,15 @@
+import * as evidence from '@sotto/attestation/documents';
+import * as wire from '@sotto/wire';
 import { describeAsStated } from '../describe-routes.ts';
+import * as receipt from '../provider-receipt.ts';
 import type { OriginDescription } from '../route.ts';
-import { serviceContracts } from '../service.ts';
-import { attestationContracts, inferenceContracts } from './inference.ts';
+import * as service from '../service.ts';
+import * as inference from './inference.ts';
 
 /** The contracts of the confidential origin, by route. */
-export type ConfidentialContracts = typeof inferenceContracts & typeof attestationContracts & typeof serviceContracts;
+export type ConfidentialContracts = typeof inference.inferenceContracts &
+  typeof inference.attestationContracts &
+  typeof service.serviceContracts;
 
 /** The confidential API origin: content and evidence. */
 export const confidentialOrigin: OriginDescription = {
@@ -16,9 +21,10 @@ export const confidentialOrigin: OriginDescription = {
     { name: 'Attestation', description: 'Evidence about this broker and about the enclaves of providers.' },
     { name: 'Service', description: 'Health and this description.' },
   ],
+  schemas: [wire, evidence, receipt, service, inference],
   routes: [
-    ...describeAsStated('Inference', inferenceContracts),
-    ...describeAsStated('Attestation', attestationContracts),
-    ...describeAsStated('Service', serviceContracts),
+    ...describeAsStated('Inference', inference.inferenceContracts),
+    ...describeAsStated('Attestation', inference.attestationContracts),
+    ...describeAsStated('Service', service.serviceContracts),
   ],
 };

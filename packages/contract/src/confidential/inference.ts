@@ -1,8 +1,19 @@
 import { gatewayEvidenceSchema, providerEvidenceSchema, requestReceiptSchema } from '@sotto/attestation/documents';
-import * as wire from '@sotto/wire';
+import {
+  chatCompletionSchema,
+  chatRequestSchema,
+  embeddingsAnswerSchema,
+  embeddingsRequestSchema,
+  imageRequestSchema,
+  imagesAnswerSchema,
+  modelListAnswerSchema,
+  nonceSchema,
+  speechRequestSchema,
+} from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { ofCompatibility, ofInference } from '../errors.ts';
+import { providerReceiptSchema } from '../provider-receipt.ts';
 import { type Content, type JsonSchema, nonceNote } from '../route.ts';
 
 const receipt = {
@@ -55,13 +66,13 @@ export const inferenceContracts = contracts({
         contentSchema: { $ref: '#/components/schemas/SealedQuestion' },
       },
     },
-    body: wire.chatRequestSchema,
+    body: chatRequestSchema,
     otherBodies: [
       { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Only with `x-router-e2ee`.' } },
     ],
     returns:
       'The answer as one body, or as events with `"stream": true`. Its headers name the provider that serves, so they leave with the first output: a reasoning model may take minutes until then. A stream that is silent after that has comments.',
-    answer: wire.chatCompletionSchema,
+    answer: chatCompletionSchema,
     otherContent: [
       stream,
       {
@@ -103,10 +114,10 @@ export const inferenceContracts = contracts({
     limits: ['inference'],
     credentials: ['ticket', 'inferenceKey'],
     headers: receipt,
-    body: wire.embeddingsRequestSchema,
+    body: embeddingsRequestSchema,
     examples: { body: { model: 'demo/embedding', input: ['one', 'two'] } },
     returns: 'One vector for each input, in the same order.',
-    answer: wire.embeddingsAnswerSchema,
+    answer: embeddingsAnswerSchema,
     answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, ...ofCompatibility, 'context_too_large'],
   },
@@ -117,10 +128,10 @@ export const inferenceContracts = contracts({
     limits: ['inference'],
     credentials: ['ticket'],
     headers: receipt,
-    body: wire.imageRequestSchema,
+    body: imageRequestSchema,
     examples: { body: { model: 'demo/image', prompt: 'A quiet sea', size: '512x512' } },
     returns: 'The image, as base64.',
-    answer: wire.imagesAnswerSchema,
+    answer: imagesAnswerSchema,
     answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, 'ticket_media_mismatch', 'media_disabled'],
   },
@@ -132,7 +143,7 @@ export const inferenceContracts = contracts({
     limits: ['inference'],
     credentials: ['ticket'],
     headers: receipt,
-    body: wire.speechRequestSchema,
+    body: speechRequestSchema,
     examples: { body: { model: 'demo/speech', input: 'Hello there.' } },
     returns: 'Raw audio.',
     otherContent: [audio],
@@ -145,7 +156,7 @@ export const inferenceContracts = contracts({
     description: 'For OpenAI clients, which list models where they send content. Without a key, the answer is 404.',
     credentials: ['inferenceKey', 'managementKey'],
     returns: 'The same list as at the control origin.',
-    answer: wire.modelListAnswerSchema,
+    answer: modelListAnswerSchema,
     errors: ['not_found', ...ofCompatibility, 'internal_error', 'service_unavailable'],
   },
   'GET /v1/inference/receipt': {
@@ -179,10 +190,13 @@ export const inferenceContracts = contracts({
       },
     },
     returns: 'The receipt: hashes of the ciphertexts and a signature.',
-    answer: wire.providerReceiptSchema,
+    answer: providerReceiptSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
   },
 });
+
+/** Body of `POST /tee/attestation`. The ticket names the enclave. */
+export const teeAttestationRequestSchema = z.strictObject({ nonce: nonceSchema });
 
 /** Evidence about this broker and about the enclaves of providers. */
 export const attestationContracts = contracts({
@@ -192,7 +206,7 @@ export const attestationContracts = contracts({
     description:
       'Verify the broker before you send content. The evidence is bound to your nonce. The answer is 404 if the broker has no attestation.',
     credentials: [],
-    query: { schema: z.strictObject({ nonce: wire.nonceSchema }), notes: { nonce: nonceNote } },
+    query: { schema: z.strictObject({ nonce: nonceSchema }), notes: { nonce: nonceNote } },
     returns: 'The evidence, bound to your nonce.',
     answer: gatewayEvidenceSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
@@ -203,7 +217,7 @@ export const attestationContracts = contracts({
     description:
       'Fetched for this call and never stored. Free. Accepts attestation tickets only; another ticket stays valid.',
     credentials: ['attestationTicket'],
-    body: wire.teeAttestationRequestSchema,
+    body: teeAttestationRequestSchema,
     examples: { body: { nonce: nonceNote.example } },
     returns: 'The evidence, bound to your nonce.',
     answer: providerEvidenceSchema,

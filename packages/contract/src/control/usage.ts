@@ -1,6 +1,174 @@
-import * as wire from '@sotto/wire';
+import { attemptErrors, firstTokenBoundsMs, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
+import { instant, usd } from '../fields.ts';
+import { listPageFields } from '../lists.ts';
 import { csv } from '../route.ts';
+
+/** Answer of `GET /balance`: USD that can be spent now, and USD held for running requests. */
+export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), available: usd, reserved: usd });
+
+/** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
+const time = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
+    // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
+    if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
+    });
+    return z.NEVER;
+  });
+
+const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
+
+const filters = {
+  from: time.optional(),
+  to: time.optional(),
+  model: z.string().min(1).max(256).optional(),
+  key_id: z.uuid().optional(),
+  workspace_id: z.uuid().optional(),
+  /** Overrides the header `accept`. */
+  format: z.enum(['json', 'csv']).optional(),
+};
+
+function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, context: z.RefinementCtx) {
+  if (from !== undefined && to !== undefined && from >= to)
+    context.addIssue({ code: 'custom', path: ['to'], message: 'must be later than `from`' });
+}
+
+/**
+ * Query of `GET /usage`. `from` is inclusive, `to` exclusive. `limit` and `cursor` page JSON only, because CSV has every
+ * matching row.
+ */
+export const usageQuerySchema = z
+  .strictObject({
+    ...listPageFields,
+    ...filters,
+    status: z.enum(usageStatuses).optional(),
+    error: z.enum(usageErrors).optional(),
+    provider: z.string().min(1).max(256).optional(),
+    /** The account that created the key. */
+    member_id: z.uuid().optional(),
+  })
+  .superRefine(refuseEmptyRange);
+export type UsageQuery = z.infer<typeof usageQuerySchema>;
+
+/** Answer of `GET /usage`. `at` is cut to the minute, so that rows cannot be matched with logs by time. */
+export const usagePageSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      at: instant,
+      workspace_id: z.uuid(),
+      key_id: z.uuid(),
+      operation: z.string(),
+      model: z.string(),
+      provider: z.string().nullable(),
+      privacy_class: privacyClassSchema.nullable(),
+      prompt_tokens: z.int(),
+      cached_tokens: z.int(),
+      completion_tokens: z.int(),
+      reasoning_tokens: z.int(),
+      cost: usd,
+      attempts: z.int(),
+      fallback: z.boolean(),
+      status: z.enum(usageStatuses),
+      estimated: z.boolean(),
+      /** Null if the request completed, or if an earlier version of the broker settled it. */
+      error: z.enum(usageErrors).nullable(),
+      /** The attempts before the last, in order. Empty if there was none, or if an earlier version of the broker settled it. */
+      failed_attempts: z.array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) })),
+    }),
+  ),
+  next_cursor: z.string().nullable(),
+  kept_from: instant.nullable(),
+});
+export type UsagePage = z.infer<typeof usagePageSchema>;
+
+export const usageGroups = [
+  'day',
+  'month',
+  'workspace_id',
+  'key_id',
+  'operation',
+  'model',
+  'provider',
+  'privacy_class',
+] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+const group = z.enum(usageGroups);
+
+const groups = z
+  .string()
+  .max(500)
+  .transform((text, context): readonly UsageGroup[] => {
+    const asked = text.split(',').map((name) => group.safeParse(name).data);
+    if (!asked.includes(undefined)) return usageGroups.filter((name) => asked.includes(name));
+    context.addIssue({
+      code: 'custom',
+      message: `must be a comma list of ${usageGroups.map((name) => `\`${name}\``).join(', ')}`,
+    });
+    return z.NEVER;
+  });
+
+/** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
+export const usageDailyQuerySchema = z
+  .strictObject({ group_by: groups.default(['day']), ...filters })
+  .superRefine(refuseEmptyRange);
+export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
+
+const usageSumsSchema = z.strictObject({
+  requests: z.int(),
+  failed: z.int(),
+  cancelled: z.int(),
+  /** Requests whose tokens the broker counted itself, because the provider reported none. */
+  estimated: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  cost: usd,
+});
+export type UsageSums = z.infer<typeof usageSumsSchema>;
+
+/**
+ * Answer of `GET /usage/daily`: the sums of every group with requests, in the order of the group columns, and the total.
+ * Columns that were not grouped by are absent.
+ */
+export const usageDailyAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      day: z.iso.date().optional(),
+      month: z
+        .string()
+        .regex(/^\d{4}-\d{2}$/)
+        .optional(),
+      workspace_id: z.uuid().optional(),
+      key_id: z.uuid().optional(),
+      operation: z.string().optional(),
+      model: z.string().optional(),
+      provider: z.string().nullable().optional(),
+      privacy_class: privacyClassSchema.nullable().optional(),
+      ...usageSumsSchema.shape,
+    }),
+  ),
+  total: usageSumsSchema,
+  /**
+   * How many streamed answers of all these days took how long to their first token: up to each of the bounds, and beyond
+   * the last. Null for a query of one model or key, because these counts are kept for a workspace only.
+   */
+  first_token: z
+    .strictObject({ bounds_ms: z.array(z.int()), answers: z.array(z.int()).length(firstTokenBoundsMs.length + 1) })
+    .nullable(),
+});
+export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 
 /** The notes of the parameters that both lists of usage take. */
 const filterNotes = {
@@ -19,7 +187,7 @@ export const usageContracts = contracts({
     summary: 'Get the balance',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    answer: wire.balanceAnswerSchema,
+    answer: balanceAnswerSchema,
     returns: 'USD that you can spend now, and USD held for running requests.',
     examples: { answer: { currency: 'USD', available: 9.87, reserved: 0.02 } },
   },
@@ -31,7 +199,7 @@ export const usageContracts = contracts({
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
     query: {
-      schema: wire.usageQuerySchema,
+      schema: usageQuerySchema,
       notes: {
         limit: 'Rows of a page.',
         cursor: '`next_cursor` of the previous page.',
@@ -42,7 +210,7 @@ export const usageContracts = contracts({
         member_id: 'Only requests of keys that this account created.',
       },
     },
-    answer: wire.usagePageSchema,
+    answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
     otherContent: [csv],
   },
@@ -53,7 +221,7 @@ export const usageContracts = contracts({
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
     query: {
-      schema: wire.usageDailyQuerySchema,
+      schema: usageDailyQuerySchema,
       notes: {
         group_by: {
           description:
@@ -64,7 +232,7 @@ export const usageContracts = contracts({
         ...filterNotes,
       },
     },
-    answer: wire.usageDailyAnswerSchema,
+    answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',
     otherContent: [csv],
   },

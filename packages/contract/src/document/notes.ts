@@ -144,7 +144,8 @@ export function annotate(
     const [component = '', field, ...more] = place.split('.');
     if (more.length > 0) throw new Error(`the note about ${place} names more than a field`);
     const schema = schemas[component];
-    const found = schema === undefined ? [] : field === undefined ? [schema] : fieldsNamed(field, schema);
+    if (schema === undefined) continue;
+    const found = field === undefined ? [schema] : fieldsNamed(field, schema);
     if (found.length === 0) throw new Error(`a note about ${place}, which there is not`);
     for (const target of found)
       Object.assign(target as Mutable, typeof note === 'string' ? { description: note } : note);

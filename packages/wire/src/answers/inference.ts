@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { e2eeFamilies } from '../e2ee/relay-rules.ts';
 import { reasoningDetailSchema } from '../requests/reasoning.ts';
 
 const count = z.int().min(0);
@@ -143,20 +142,3 @@ export function imagesAnswerAround(answer: {
     tail: `","mime_type":${JSON.stringify(mimeType)}}]}`,
   };
 }
-
-/** Answer of `GET /tee/signature/:providerRequestId`: the text that an enclave signed about one answer. */
-export const providerReceiptSchema = z.strictObject({
-  provider: z.string(),
-  model: z.string(),
-  family: z.enum(e2eeFamilies),
-  /** Id of the verified session that carried the content. Null if the client encrypted it. */
-  session_id: z.string().nullable(),
-  request_sha256: z.string(),
-  response_sha256: z.string(),
-  /** The signed text. */
-  text: z.string(),
-  signature: z.string(),
-  signing_address: z.string(),
-  signing_algo: z.enum(['ecdsa', 'ed25519']),
-  signature_kind: z.string(),
-});

@@ -3,7 +3,7 @@ import { exactInteger } from '../exact-json.ts';
 import { contentSchema } from './content-bounds.ts';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
-import { modelIdSchema, modelsSchema } from './model-ids.ts';
+import { modelIdField, modelsField } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
@@ -70,8 +70,8 @@ const responseFormatSchema = z.discriminatedUnion(
  * docs/use/parameters.md explains the fields.
  */
 export const chatRequestSchema = z.object({
-  model: modelIdSchema,
-  models: modelsSchema.nullish(),
+  model: modelIdField,
+  models: modelsField.nullish(),
   messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { modelIdSchema } from './model-ids.ts';
+import { modelIdField } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** Most inputs of one embeddings request. */
@@ -80,7 +80,7 @@ const isToken = (value: unknown): boolean =>
 
 /** Body of `POST /embeddings`, in OpenAI's form. Other fields, such as `user`, are dropped. */
 export const embeddingsRequestSchema = z.object({
-  model: modelIdSchema,
+  model: modelIdField,
   input: embeddingsInputSchema,
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.int().min(1).max(65_536).nullish(),

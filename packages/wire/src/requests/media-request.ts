@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { modelIdSchema } from './model-ids.ts';
+import { modelIdField } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** Limits of each dimension of an image, in pixels. */
@@ -36,7 +36,7 @@ export const imageSettings = ({ size, response_format }: Stated<ImageSettings>):
 
 /** Body of `POST /images/generations`. Unknown fields are dropped; `null` means absent. */
 export const imageRequestSchema = z.object({
-  model: modelIdSchema,
+  model: modelIdField,
   prompt: z.string().min(1).max(32_000),
   size: imageSizeSchema.nullish(),
   response_format: imageFormatSchema.nullish(),
@@ -70,7 +70,7 @@ export const speechSettings = (asked: Stated<SpeechSettings> & { input_chars: nu
 
 /** Body of `POST /audio/speech`. Unknown fields are dropped; `null` means absent. */
 export const speechRequestSchema = z.object({
-  model: modelIdSchema,
+  model: modelIdField,
   input: z
     .string()
     .min(1)

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../field-schemas.ts';
-import { modelIdSchema } from './model-ids.ts';
+import { modelIdField } from './model-ids.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;
@@ -26,7 +26,7 @@ export const preferencesSchema = z.strictObject({
   auto: z.strictObject({
     strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
     tiers: boundarySchema,
-    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdSchema).max(500) }),
+    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdField).max(500) }),
   }),
   max_price: maxPriceSchema.nullable(),
 });
@@ -44,6 +44,3 @@ export const initialPreferences: Preferences = {
   auto: { strategy: 'balanced', tiers: 'Private', models: { mode: 'all', ids: [] } },
   max_price: null,
 };
-
-/** Preferences as clients send them. Absent fields are filled in. */
-export const preferencesRequestSchema = preferencesSchema.partial();

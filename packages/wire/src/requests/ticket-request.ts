@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { nonceSchema } from '../field-schemas.ts';
 import { imageSizeSchema, maxSpeechCharacters, voiceSchema } from './media-request.ts';
-import { modelIdSchema, modelsSchema } from './model-ids.ts';
-import { providerIdSchema, providerPolicySchema } from './provider-policy.ts';
+import { modelIdField, modelsField } from './model-ids.ts';
+import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 
 /** The operations of inference requests. */
@@ -26,8 +25,8 @@ export const maxTicketsTogether = 16;
 
 /** Body of `POST /inference/tickets`. Unknown keys are refused, so that clients cannot send content to control by mistake. */
 export const ticketRequestSchema = z.strictObject({
-  model: modelIdSchema,
-  models: modelsSchema.nullish(),
+  model: modelIdField,
+  models: modelsField.nullish(),
   operation: z.enum(operations).nullish(),
   provider: providerPolicySchema.nullish(),
   reasoning_effort: reasoningEffortSchema.nullish(),
@@ -40,20 +39,3 @@ export const ticketRequestSchema = z.strictObject({
   count: z.int().min(1).max(maxTicketsTogether).nullish(),
 });
 export type TicketRequest = z.infer<typeof ticketRequestSchema>;
-
-/** Body of `POST /inference/attestation-tickets`: the enclave to verify. */
-export const attestationTicketRequestSchema = z.strictObject({
-  model: modelIdSchema,
-  provider: providerPolicySchema.nullish(),
-});
-export type AttestationTicketRequest = z.infer<typeof attestationTicketRequestSchema>;
-
-/** Body of `POST /tee/attestation`. The ticket names the enclave. */
-export const teeAttestationRequestSchema = z.strictObject({ nonce: nonceSchema });
-
-/** Query of `GET /tee/attestation` on the control origin: the fields of both bodies above. */
-export const teeAttestationQuerySchema = z.strictObject({
-  model: modelIdSchema,
-  provider: providerIdSchema.optional(),
-  nonce: nonceSchema,
-});

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { appScopes } from '@sotto/wire';
+import { appScopes } from '@sotto/contract/control/app-scopes';
 import type { Account, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type pg from 'pg';
 import { isDatabaseUnavailable } from '../../database/failures.ts';

@@ -9,3 +9,7 @@ export const pageFields = (most: number, usual: number) => ({
 /** Query of lists whose length the account's maximum bounds, such as keys and budgets. */
 export const listPageFields = pageFields(500, 100);
 export const listQuerySchema = z.strictObject(listPageFields);
+
+/** A page of a list. `next_cursor` is the query `cursor` of the next page, or null on the last one. */
+export const pageOf = <Entry extends z.ZodType>(entry: Entry) =>
+  z.strictObject({ data: z.array(entry), next_cursor: z.string().nullable() });

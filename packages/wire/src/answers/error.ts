@@ -10,9 +10,3 @@ export const errorAnswerSchema = z.strictObject({
     request_id: z.string().min(1),
   }),
 });
-
-/** Answer of `GET /healthz`: the process lives. */
-export const healthAnswerSchema = z.strictObject({ status: z.literal('ok') });
-
-/** Answer of `GET /readyz`: whether it can serve. */
-export const readinessAnswerSchema = z.strictObject({ status: z.enum(['ready', 'not_ready']) });
