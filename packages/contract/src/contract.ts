@@ -46,7 +46,8 @@ export interface Contract {
   /** The key may be one that the process remembers. The handler lets the shared state check it. */
   readonly remembersCaller?: true;
   readonly params?: Readonly<Record<string, PathParameter>>;
-  readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
+  /** Each field describes itself. */
+  readonly query?: z.ZodObject;
   /** Headers beyond those of the credentials. */
   readonly headers?: Readonly<Record<string, HeaderNote>>;
   /** The handler parses the query itself, as with `parsesBody`. */
@@ -107,12 +108,12 @@ export type ParamsOf<Route> = Route extends { readonly params: infer Params }
 /** A query as the handler receives it. */
 export type QueryOf<Route> = Route extends { readonly parsesQuery: true }
   ? Readonly<Record<string, unknown>>
-  : Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
+  : Route extends { readonly query: infer Schema extends z.ZodType }
     ? z.output<Schema>
     : undefined;
 
 /** A query as the caller sends it. */
-export type QueryInput<Route> = Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
+export type QueryInput<Route> = Route extends { readonly query: infer Schema extends z.ZodType }
   ? z.input<Schema>
   : undefined;
 

@@ -108,7 +108,7 @@ function serveRoute(
 function readQuery({ query, parsesQuery }: Contract, request: FastifyRequest): unknown {
   if (query === undefined) return undefined;
   assertStorable(request.query, 'The query');
-  return parsesQuery === true ? request.query : parseRequest(query.schema, request.query);
+  return parsesQuery === true ? request.query : parseRequest(query, request.query);
 }
 
 function readBody({ body: schema, parsesBody }: Contract, { body }: FastifyRequest): unknown {

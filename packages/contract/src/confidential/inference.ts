@@ -206,7 +206,7 @@ export const attestationContracts = contracts({
     description:
       'Verify the broker before you send content. The evidence is bound to your nonce. The answer is 404 if the broker has no attestation.',
     credentials: [],
-    query: { schema: z.strictObject({ nonce: nonceSchema }), notes: { nonce: nonceNote } },
+    query: z.strictObject({ nonce: nonceSchema.meta(nonceNote) }),
     returns: 'The evidence, bound to your nonce.',
     answer: gatewayEvidenceSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],

@@ -15,9 +15,13 @@ export type NewAlertWebhookAnswer = z.infer<typeof newAlertWebhookAnswerSchema>;
 
 /** Body of `PUT /workspaces/:id/webhook`. The service sends there only by https, to public addresses. */
 export const setAlertWebhookSchema = z.strictObject({
-  url: z.string().max(2000).refine(isWebhookUrl, {
-    error: 'must be a URL such as https://hooks.example.com/sotto, without a user name, a password or a fragment',
-  }),
+  url: z
+    .string()
+    .max(2000)
+    .refine(isWebhookUrl, {
+      error: 'must be a URL such as https://hooks.example.com/sotto, without a user name, a password or a fragment',
+    })
+    .describe('https, leading to a public address. Redirects are not followed.'),
 });
 export type SetAlertWebhook = z.infer<typeof setAlertWebhookSchema>;
 
@@ -28,7 +32,11 @@ function isWebhookUrl(text: string): boolean {
 
 /** The result of sending an event to a webhook. */
 export const webhookDeliverySchema = z.strictObject({
-  outcome: z.enum(['delivered', 'refused', 'redirected', 'timeout', 'unreachable', 'address_not_public']),
+  outcome: z
+    .enum(['delivered', 'refused', 'redirected', 'timeout', 'unreachable', 'address_not_public'])
+    .describe(
+      '`refused`: the server answered with another status than 2xx. `unreachable`: no connection, or no valid certificate.',
+    ),
   /** The status of the answer. Null: there was none. */
   status: z.number().nullable(),
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
-import { csv, pageNotes } from '../route.ts';
+import { csv } from '../route.ts';
 
 /** What can be in the audit log: acts in workspaces, then acts of operators. */
 const actNames = [
@@ -87,24 +87,23 @@ const acts = z
 /** Query of the audit logs. CSV has every matching row. */
 export const actQuerySchema = z.strictObject({
   ...pageFields(100, 20),
-  format: z.enum(['json', 'csv']).optional(),
-  act: acts.optional(),
-  actor_account_id: z.uuid().optional(),
+  format: z
+    .enum(['json', 'csv'])
+    .optional()
+    .describe('`csv` exports every matching entry. Overrides the header `accept`.'),
+  act: acts.optional().meta({ description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' }),
+  actor_account_id: z
+    .uuid()
+    .optional()
+    .describe(
+      'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
+    ),
 });
 export type ActQuery = z.infer<typeof actQuerySchema>;
 
 /** The query, and the answer as a page or as CSV, of an audit log. */
 export const auditLog = {
-  query: {
-    schema: actQuerySchema,
-    notes: {
-      ...pageNotes,
-      format: '`csv` exports every matching entry. Overrides the header `accept`.',
-      act: { description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' },
-      actor_account_id:
-        'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
-    },
-  },
+  query: actQuerySchema,
   answer: actPageSchema,
   returns: 'A page as JSON, newest first, or every matching entry as CSV.',
   otherContent: [csv],

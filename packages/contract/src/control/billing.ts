@@ -25,12 +25,10 @@ export const monthlyGrantAnswerSchema = z.strictObject({
   /** `YYYY-MM`. */
   month: z.string(),
   amount: usd,
-  /** What the grant has paid of booked requests. */
-  spent: usd,
+  spent: usd.describe('The sum of booked requests that the grant has paid. Running requests are not in this sum.'),
   /** The amount of the next month. */
   next_amount: usd,
-  /** When what is left expires, and the next grant comes. */
-  renews_at: instant,
+  renews_at: instant.describe('When what is left expires, and the next grant comes.'),
 });
 export type MonthlyGrantAnswer = z.infer<typeof monthlyGrantAnswerSchema>;
 

@@ -32,17 +32,22 @@ export const measurementsAnswerSchema = z.strictObject({
 export type MeasurementsAnswer = z.infer<typeof measurementsAnswerSchema>;
 
 /** Query of `GET /models/uptime`. */
-export const uptimeQuerySchema = z.strictObject({ model: z.string().max(256) });
+export const uptimeQuerySchema = z.strictObject({
+  model: z.string().max(256).meta({ description: 'A model id.', example: 'demo/chat' }),
+});
+
+const successRate = z.number().nullable().describe('From 0 to 1.');
 
 /** Answer of `GET /models/uptime`. Null if fewer than 20 requests were measured. */
 export const uptimeAnswerSchema = z.strictObject({
   model: z.string(),
   routes: z.array(
     measuredRouteSchema.extend({
+      success_rate: successRate,
       series: z.array(
         z.strictObject({
           at: instant,
-          success_rate: z.number().nullable(),
+          success_rate: successRate,
           requests: enoughRequests,
           ttft_p50_ms: z.number().nullable(),
         }),
@@ -137,7 +142,7 @@ export const catalogContracts = contracts({
       'Requests, success rate and speed of each route of a model over 24 hours, and by hour. Null if fewer than 20 requests were measured.',
     credentials: [],
     cache: 'public',
-    query: { schema: uptimeQuerySchema, notes: { model: { description: 'A model id.', example: 'demo/chat' } } },
+    query: uptimeQuerySchema,
     // A missing model has its own error type.
     parsesQuery: true,
     answer: uptimeAnswerSchema,

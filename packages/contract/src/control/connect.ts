@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 import { appScopes } from './app-scopes.ts';
 import { workspaceRole } from './workspaces.ts';
 
@@ -46,11 +45,15 @@ const scopes = z
 /** Body of `POST /connect/apps`. Redirect URIs are compared exactly, character by character. */
 export const createAppSchema = z.strictObject({
   name: appName,
-  homepage: address,
-  type: z.enum(['confidential', 'public']),
-  redirect_uris: addresses.min(1),
+  homepage: address.describe('https, or http on loopback.'),
+  type: z
+    .enum(['confidential', 'public'])
+    .describe(
+      '`confidential`: a server that can keep a secret. `public`: runs in browsers or on devices and has no secret.',
+    ),
+  redirect_uris: addresses.min(1).describe('https, or http on loopback. Compared exactly.'),
   post_logout_redirect_uris: omittable(addresses),
-  scopes,
+  scopes: scopes.describe('The scopes that the app can request.'),
 });
 export type CreateApp = z.infer<typeof createAppSchema>;
 
@@ -58,7 +61,7 @@ export type CreateApp = z.infer<typeof createAppSchema>;
 export const updateAppSchema = z.strictObject({
   name: omittable(appName),
   homepage: omittable(address),
-  redirect_uris: omittable(addresses.min(1)),
+  redirect_uris: omittable(addresses.min(1)).describe('A change ends all grants of the app.'),
   post_logout_redirect_uris: omittable(addresses),
   scopes: omittable(scopes),
 });
@@ -78,7 +81,7 @@ export const appAnswerSchema = z.strictObject({
   created_at: instant,
   /** Null for a public app, which has no secret. */
   secret_created_at: instant.nullable(),
-  client_secret: z.string().optional(),
+  client_secret: z.string().optional().describe('Only in the answer that created it.'),
 });
 export type AppAnswer = z.infer<typeof appAnswerSchema>;
 
@@ -86,7 +89,12 @@ export type AppAnswer = z.infer<typeof appAnswerSchema>;
 export const appListAnswerSchema = pageOf(appAnswerSchema);
 
 /** Query of `GET /connect/grants`. Without a workspace, lists the grants of the account. */
-export const grantListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });
+export const grantListQuerySchema = z.strictObject({
+  workspace_id: z
+    .uuid()
+    .optional()
+    .describe('Lists the grants in this workspace. The default is the grants of this account.'),
+});
 
 /** The access that a user granted to an app. Active while `ended_at` is null. */
 export const grantAnswerSchema = z.strictObject({
@@ -96,14 +104,13 @@ export const grantAnswerSchema = z.strictObject({
   workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
   /** The account that granted it. */
   granted_by: z.uuid(),
-  /** The key that usage lists the app's requests under. */
-  key_id: z.uuid(),
+  key_id: z.uuid().describe('The key that usage lists the requests of the app under. Its secret does not exist.'),
   credit_limit_usd: z.number().nullable(),
   spent_usd: z.number(),
   created_at: instant,
   last_used_at: instant.nullable(),
   expires_at: instant,
-  ended_at: instant.nullable(),
+  ended_at: instant.nullable().describe('Null while the grant is active.'),
 });
 export type GrantAnswer = z.infer<typeof grantAnswerSchema>;
 
@@ -115,8 +122,7 @@ export const interactionAnswerSchema = z.strictObject({
   app: z.strictObject({
     name: z.string(),
     homepage: z.string(),
-    /** Always false: app publishers are not verified. */
-    verified: z.literal(false),
+    verified: z.literal(false).describe('Always false: publishers of apps are not verified.'),
     /** Host that the browser is redirected to after the decision. */
     redirect_host: z.string(),
   }),
@@ -141,8 +147,18 @@ export const answerInteractionSchema = z.discriminatedUnion('decision', [
   z
     .strictObject({
       decision: z.literal('allow'),
-      workspace_id: omittable(z.uuid()),
-      credit_limit_usd: z.number().min(0).max(1_000_000).nullable().optional(),
+      workspace_id: omittable(z.uuid()).describe(
+        'The workspace whose models, limits and balance the app uses. Default: the default workspace.',
+      ),
+      credit_limit_usd: z
+        .number()
+        .min(0)
+        .max(1_000_000)
+        .nullable()
+        .optional()
+        .describe(
+          'The most that the app can spend in total, in USD. Null: no limit. Required if it requests `inference`.',
+        ),
     })
     .meta({ title: 'AllowInteraction' }),
 ]);
@@ -161,7 +177,7 @@ export const appContracts = contracts({
     operationId: 'listApps',
     summary: 'List your apps',
     credentials: ['session'],
-    query: { schema: listQuerySchema, notes: pageNotes },
+    query: listQuerySchema,
     answer: appListAnswerSchema,
     returns: 'A page of the enabled apps of this account, oldest first.',
     errors: ['not_found'],
@@ -229,10 +245,7 @@ export const grantContracts = contracts({
     description:
       'Active grants first, then ended ones, newest first. With a workspace, lists the grants of all its members.',
     credentials: ['session'],
-    query: {
-      schema: grantListQuerySchema,
-      notes: { workspace_id: 'Lists the grants in this workspace. The default is the grants of this account.' },
-    },
+    query: grantListQuerySchema,
     answer: grantListAnswerSchema,
     returns: 'The grants.',
     errors: ['not_found'],

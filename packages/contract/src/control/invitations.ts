@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 import { workspaceAnswerSchema, workspaceRole } from './workspaces.ts';
 
 /** Body of `POST /invitations/read`, `/invitations/accept` and `/invitations/decline`. */
@@ -82,7 +81,7 @@ export const invitationContracts = contracts({
     summary: 'List invitations to you',
     description: 'Needs a verified email address.',
     credentials: ['session'],
-    query: { schema: listQuerySchema, notes: pageNotes },
+    query: listQuerySchema,
     answer: waitingInvitationListAnswerSchema,
     returns: 'A page of invitations, oldest first.',
     errors: ['email_not_verified'],

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 
 /** A key as its owner sees it. Only the answer that created or rotated it has `key`. */
 export const keyAnswerSchema = z.strictObject({
@@ -29,12 +28,14 @@ export const keyAnswerSchema = z.strictObject({
   revoked_at: instant.nullable(),
   /** Earlier secrets that still work, after the key was rotated. */
   old_secrets: z.array(z.strictObject({ preview: z.string(), ends_at: instant })),
-  key: z.string().optional(),
+  key: z.string().optional().describe('The secret. Only in the answer that created it.'),
 });
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 
 /** Answer of `POST /keys` and of a rotation, the only ones that have the secret. */
-export const newKeyAnswerSchema = keyAnswerSchema.required({ key: true });
+export const newKeyAnswerSchema = keyAnswerSchema.extend({
+  key: z.string().describe('The secret. Only this answer has it.'),
+});
 
 export const keyListAnswerSchema = pageOf(keyAnswerSchema);
 
@@ -59,8 +60,10 @@ export const createKeySchema = z.strictObject({
   name: keyName,
   kind: z.enum(['inference', 'management']),
   workspace_id: omittable(z.uuid()),
-  credit_limit_usd: creditLimit.nullish(),
-  openai_compatible: omittable(z.boolean()),
+  credit_limit_usd: creditLimit.nullish().describe('The most that the key can spend in total, in USD.'),
+  openai_compatible: omittable(z.boolean()).describe(
+    'Whether the key may be sent to the confidential origin. Default true.',
+  ),
   ...keyRules,
 });
 export type CreateKey = z.infer<typeof createKeySchema>;
@@ -68,7 +71,7 @@ export type CreateKey = z.infer<typeof createKeySchema>;
 /** Body of `PATCH /keys/:id`. Absent fields keep their values; `null` removes a limit, the expiry or the allowed models. */
 export const updateKeySchema = z.strictObject({
   name: omittable(keyName),
-  credit_limit_usd: creditLimit.nullable().optional(),
+  credit_limit_usd: creditLimit.nullable().optional().describe('Null removes the limit.'),
   openai_compatible: omittable(z.boolean()),
   ...keyRules,
   /** A disabled key is refused until it is enabled. */
@@ -80,7 +83,13 @@ export type UpdateKey = z.infer<typeof updateKeySchema>;
 export const rotateKeySchema = z.strictObject({ overlap_hours: z.number().min(0).max(168).default(24) });
 
 /** Query of `GET /keys`. Without a workspace, lists all keys that the account pays for. */
-export const keyListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional(), ...listPageFields });
+export const keyListQuerySchema = z.strictObject({
+  workspace_id: z
+    .uuid()
+    .optional()
+    .describe('Lists the keys of this workspace. The default is all keys that the account pays for.'),
+  ...listPageFields,
+});
 
 const id = { note: 'The id of a key of this account.', id: 'key' } as const;
 
@@ -90,13 +99,7 @@ export const keyContracts = contracts({
     operationId: 'listKeys',
     summary: 'List keys',
     credentials: ['session'],
-    query: {
-      schema: keyListQuerySchema,
-      notes: {
-        ...pageNotes,
-        workspace_id: 'Lists the keys of this workspace. The default is all keys that the account pays for.',
-      },
-    },
+    query: keyListQuerySchema,
     answer: keyListAnswerSchema,
     returns: 'A page of keys, oldest first, without their secrets.',
     errors: ['not_found'],

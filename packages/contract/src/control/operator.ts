@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 import { actQuerySchema, auditLog } from './audit.ts';
 import { billingPageQuerySchema, orderAnswerSchema } from './orders.ts';
 import { signUpModeSchema } from './sign-in-ways.ts';
@@ -16,8 +15,11 @@ export const accountAnswerSchema = z.strictObject({
   state: z.enum(['active', 'disabled', 'deleted']),
   is_operator: z.boolean(),
   balance_usd: usd,
-  /** Its grant of each month from the next on. Null: this deployment gives no grants. */
-  monthly_grant: z.strictObject({ amount_usd: usd, is_default: z.boolean() }).nullable(),
+  /** Its grant of each month from the next on. */
+  monthly_grant: z
+    .strictObject({ amount_usd: usd, is_default: z.boolean() })
+    .nullable()
+    .describe('Null: this deployment gives no monthly grants.'),
   /** Charges since the first of this month, UTC. */
   spent_this_month_usd: usd,
   /** The last UTC day with a request. */
@@ -32,8 +34,13 @@ export type AccountPage = z.infer<typeof accountPageSchema>;
 /** Query of `GET /operator/accounts`. */
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
-  /** A part of the address, or an account id. */
-  search: z.string().trim().min(1).max(254).optional(),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(254)
+    .optional()
+    .describe('Only accounts whose address contains this text, or with this id.'),
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
 
@@ -46,8 +53,12 @@ export const creditAccountSchema = z.strictObject({
 
 /** Body of `PUT /operator/accounts/:id/monthly-grant`. */
 export const setMonthlyGrantSchema = z.strictObject({
-  /** Null: the amount of the deployment. */
-  amount_usd: z.number().min(0).max(1_000_000).nullable(),
+  amount_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
 });
 
 /** Answer of `GET /operator/providers`: health of the last 24 hours, and charges since the first of this month, UTC. */
@@ -99,7 +110,9 @@ export const booksAnswerSchema = z.strictObject({
 export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
 
 /** Query of `GET /operator/audit`. */
-export const operatorActQuerySchema = actQuerySchema.extend({ account_id: z.uuid().optional() });
+export const operatorActQuerySchema = actQuerySchema.extend({
+  account_id: z.uuid().optional().describe('Only acts that concern this account.'),
+});
 
 /** An address that an operator invited to sign up. */
 export const signUpInvitationAnswerSchema = z.strictObject({
@@ -136,10 +149,7 @@ export const operatorContracts = contracts({
     operationId: 'listAccounts',
     summary: 'List accounts',
     credentials: ['operator'],
-    query: {
-      schema: accountQuerySchema,
-      notes: { ...pageNotes, search: 'Only accounts whose address contains this text, or with this id.' },
-    },
+    query: accountQuerySchema,
     answer: accountPageSchema,
     returns: 'A page of accounts, newest first.',
   },
@@ -206,7 +216,7 @@ export const operatorContracts = contracts({
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
     credentials: ['operator'],
-    query: { schema: billingPageQuerySchema, notes: pageNotes },
+    query: billingPageQuerySchema,
     answer: operatorOrderPageSchema,
     returns: 'A page of orders, newest first.',
   },
@@ -240,10 +250,7 @@ export const operatorContracts = contracts({
     summary: 'List acts of operators and workspaces',
     credentials: ['operator'],
     ...auditLog,
-    query: {
-      schema: operatorActQuerySchema,
-      notes: { ...auditLog.query.notes, account_id: 'Only acts that concern this account.' },
-    },
+    query: operatorActQuerySchema,
   },
   'GET /v1/operator/sign-up': {
     operationId: 'getSignUpPolicy',

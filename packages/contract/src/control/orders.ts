@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 import { railNames } from './rail-names.ts';
 
 /** A way to pay: `card` through Stripe, `crypto` through BTCPay Server, or `test` without money. */
@@ -19,9 +18,9 @@ export const orderAnswerSchema = z.strictObject({
   package_id: z.string(),
   rail: railName,
   currency: z.literal('USD'),
-  amount: usd,
+  amount: usd.describe('The amount that is added to the balance.'),
   fee: usd,
-  total: usd,
+  total: usd.describe('The price: amount and fee.'),
   /** Part of the total that was refunded so far. */
   refunded: usd,
   /** Whether auto top-up placed the order. */
@@ -76,8 +75,7 @@ const formId = z
 export const createOrderSchema = z.strictObject({
   package_id: packageId,
   rail: railName,
-  /** The customer's consent to keep the card for auto top-up; only with the rail `card`. */
-  save_card: omittable(z.boolean()),
+  save_card: omittable(z.boolean()).describe('Consent to keep the card for auto top-up. Only with the rail `card`.'),
   /** Idempotency key: a repeated id returns the existing order. Without it, every request creates an order. */
   form_id: omittable(formId),
 });
@@ -87,7 +85,9 @@ export type CreateOrder = z.infer<typeof createOrderSchema>;
 export const billingPageQuerySchema = z.strictObject(pageFields(100, 20));
 
 /** Query of one receipt. Without `format`, the `accept` header decides. */
-export const receiptQuerySchema = z.strictObject({ format: z.enum(['json', 'html', 'pdf']).optional() });
+export const receiptQuerySchema = z.strictObject({
+  format: z.enum(['json', 'html', 'pdf']).optional().describe('Overrides the header `accept`. The default is JSON.'),
+});
 
 /** Orders and receipts. */
 export const orderContracts = contracts({
@@ -117,7 +117,7 @@ export const orderContracts = contracts({
     operationId: 'listOrders',
     summary: 'List orders',
     credentials: ['session'],
-    query: { schema: billingPageQuerySchema, notes: pageNotes },
+    query: billingPageQuerySchema,
     answer: orderPageSchema,
     returns: 'A page of orders, newest first.',
   },
@@ -134,7 +134,7 @@ export const orderContracts = contracts({
     operationId: 'listReceipts',
     summary: 'List receipts and credit notes',
     credentials: ['session'],
-    query: { schema: billingPageQuerySchema, notes: pageNotes },
+    query: billingPageQuerySchema,
     answer: receiptPageSchema,
     returns: 'A page of receipts, newest first.',
   },
@@ -143,10 +143,7 @@ export const orderContracts = contracts({
     summary: 'Get a receipt',
     credentials: ['session'],
     params: { receiptNumber: { note: 'The number of a receipt of this account.', maxLength: 64 } },
-    query: {
-      schema: receiptQuerySchema,
-      notes: { format: 'Overrides the header `accept`. The default is JSON.' },
-    },
+    query: receiptQuerySchema,
     answer: receiptAnswerSchema,
     returns: 'The receipt as JSON, as a printable page or as a PDF.',
     otherContent: [

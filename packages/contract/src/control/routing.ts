@@ -13,7 +13,9 @@ import { contracts } from '../contract.ts';
 export const preferencesRequestSchema = preferencesSchema.partial();
 
 /** Query of `/routing/preferences`. The default is the default workspace. */
-export const workspaceQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });
+export const workspaceQuerySchema = z.strictObject({
+  workspace_id: z.uuid().optional().describe('A workspace of the account. The default is its default workspace.'),
+});
 
 const tokens = z.int().min(0).max(100_000_000);
 
@@ -73,18 +75,13 @@ export type EligibleModelsAnswer = z.infer<typeof eligibleModelsAnswerSchema>;
 /** The preferences of a workspace, and the models that they allow. */
 export const effectiveRoutingAnswerSchema = eligibleModelsAnswerSchema.extend({ preferences: preferencesSchema });
 
-const query = {
-  schema: workspaceQuerySchema,
-  notes: { workspace_id: 'A workspace of the account. The default is its default workspace.' },
-};
-
 /** Routing preferences of workspaces, and their effect. */
 export const routingContracts = contracts({
   'GET /v1/routing/preferences': {
     operationId: 'getPreferences',
     summary: 'Get the preferences of a workspace',
     credentials: ['session'],
-    query,
+    query: workspaceQuerySchema,
     answer: preferencesSchema,
     returns: 'The preferences.',
     errors: ['not_found'],
@@ -95,7 +92,7 @@ export const routingContracts = contracts({
     description:
       'An absent `provider_` field is reset to its value in a new workspace. Other absent fields keep their values.',
     credentials: ['session'],
-    query,
+    query: workspaceQuerySchema,
     body: preferencesRequestSchema,
     parsesBody: true,
     answer: preferencesSchema,

@@ -19,7 +19,7 @@ export const ticketAnswerSchema = z.strictObject({
   ticket: z.string(),
   /** With `count`: all tickets. `ticket` is the first of them. */
   tickets: z.array(z.string()).optional(),
-  privacy_class: privacyClassSchema,
+  privacy_class: privacyClassSchema.describe('The weakest class that the policy allows.'),
   expires_at: instant,
 });
 export type TicketAnswer = z.infer<typeof ticketAnswerSchema>;
@@ -37,9 +37,9 @@ export type AttestationTicketAnswer = z.infer<typeof attestationTicketAnswerSche
 
 /** Query of `GET /tee/attestation` on the control origin: the fields of both bodies above. */
 export const teeAttestationQuerySchema = z.strictObject({
-  model: modelIdField,
-  provider: providerIdSchema.optional(),
-  nonce: nonceSchema,
+  model: modelIdField.describe('The model whose enclave you verify.'),
+  provider: providerIdSchema.optional().describe('The provider. The default is the one that would serve.'),
+  nonce: nonceSchema.meta(nonceNote),
 });
 
 /** Tickets and evidence, which clients get before they send content. */
@@ -84,14 +84,7 @@ export const ticketContracts = contracts({
     description:
       'Control fetches the evidence from the confidential origin, where an attestation ticket gets the same. Free.',
     credentials: ['inferenceKey', 'accessToken'],
-    query: {
-      schema: teeAttestationQuerySchema,
-      notes: {
-        model: 'The model whose enclave you verify.',
-        provider: 'The provider. The default is the one that would serve.',
-        nonce: nonceNote,
-      },
-    },
+    query: teeAttestationQuerySchema,
     answer: providerEvidenceSchema,
     returns: 'The evidence, bound to your nonce.',
     errors: [...ofPlanning, 'invalid_ticket'],

@@ -28,13 +28,19 @@ const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
 
 const filters = {
-  from: time.optional(),
-  to: time.optional(),
-  model: z.string().min(1).max(256).optional(),
-  key_id: z.uuid().optional(),
-  workspace_id: z.uuid().optional(),
-  /** Overrides the header `accept`. */
-  format: z.enum(['json', 'csv']).optional(),
+  from: time
+    .optional()
+    .meta({ description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' }),
+  to: time
+    .optional()
+    .meta({ description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' }),
+  model: z.string().min(1).max(256).optional().describe('Only this model.'),
+  key_id: z.uuid().optional().describe('Only this key.'),
+  workspace_id: z.uuid().optional().describe('Only this workspace.'),
+  format: z
+    .enum(['json', 'csv'])
+    .optional()
+    .describe('`csv` exports every matching row. Overrides the header `accept`.'),
 };
 
 function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, context: z.RefinementCtx) {
@@ -49,12 +55,17 @@ function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | u
 export const usageQuerySchema = z
   .strictObject({
     ...listPageFields,
+    limit: listPageFields.limit.describe('Rows of a page.'),
     ...filters,
-    status: z.enum(usageStatuses).optional(),
-    error: z.enum(usageErrors).optional(),
-    provider: z.string().min(1).max(256).optional(),
-    /** The account that created the key. */
-    member_id: z.uuid().optional(),
+    status: z.enum(usageStatuses).optional().describe('Only requests that ended in this way.'),
+    error: z.enum(usageErrors).optional().describe('Only requests with this class of error.'),
+    provider: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('Only requests that this provider answered, or was the last to fail.'),
+    member_id: z.uuid().optional().describe('Only requests of keys that this account created.'),
   })
   .superRefine(refuseEmptyRange);
 export type UsageQuery = z.infer<typeof usageQuerySchema>;
@@ -64,7 +75,7 @@ export const usagePageSchema = z.strictObject({
   data: z.array(
     z.strictObject({
       id: z.uuid(),
-      at: instant,
+      at: instant.describe('The minute in which the request ended.'),
       workspace_id: z.uuid(),
       key_id: z.uuid(),
       operation: z.string(),
@@ -79,15 +90,20 @@ export const usagePageSchema = z.strictObject({
       attempts: z.int(),
       fallback: z.boolean(),
       status: z.enum(usageStatuses),
-      estimated: z.boolean(),
+      estimated: z.boolean().describe('The provider reported no usage, so Sotto counted the tokens.'),
       /** Null if the request completed, or if an earlier version of the broker settled it. */
       error: z.enum(usageErrors).nullable(),
-      /** The attempts before the last, in order. Empty if there was none, or if an earlier version of the broker settled it. */
-      failed_attempts: z.array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) })),
+      failed_attempts: z
+        .array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) }))
+        .describe(
+          'The attempts before the last, in order. A refusal of the request reads `provider`. Empty: there was none, or they are not known. In CSV: `acme:timeout acme/eu:provider`.',
+        ),
     }),
   ),
   next_cursor: z.string().nullable(),
-  kept_from: instant.nullable(),
+  kept_from: instant
+    .nullable()
+    .describe('Rows before this month were deleted. Their daily sums stay. Null: none were deleted.'),
 });
 export type UsagePage = z.infer<typeof usagePageSchema>;
 
@@ -120,7 +136,14 @@ const groups = z
 
 /** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
 export const usageDailyQuerySchema = z
-  .strictObject({ group_by: groups.default(['day']), ...filters })
+  .strictObject({
+    group_by: groups.prefault('day').meta({
+      description:
+        'A comma list of `day`, `month`, `workspace_id`, `key_id`, `operation`, `model`, `provider`, `privacy_class`.',
+      example: 'day,model',
+    }),
+    ...filters,
+  })
   .superRefine(refuseEmptyRange);
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
@@ -170,16 +193,6 @@ export const usageDailyAnswerSchema = z.strictObject({
 });
 export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 
-/** The notes of the parameters that both lists of usage take. */
-const filterNotes = {
-  from: { description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' },
-  to: { description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' },
-  model: 'Only this model.',
-  key_id: 'Only this key.',
-  workspace_id: 'Only this workspace.',
-  format: '`csv` exports every matching row. Overrides the header `accept`.',
-} as const;
-
 /** Balance and usage. */
 export const usageContracts = contracts({
   'GET /v1/balance': {
@@ -198,18 +211,7 @@ export const usageContracts = contracts({
       'Newest first. A session of a `member` reads the requests of keys that it created; an `admin` and the owner read all; a `viewer` reads only sums (`GET /v1/usage/daily`). A request has a row once a provider was tried. A row appears seconds, at most minutes, after its request, with the minute in which the request ended. The operator may delete rows by month: neither JSON nor CSV then has them, and `kept_from` says since when they are complete. `GET /v1/usage/daily` still counts them.',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    query: {
-      schema: usageQuerySchema,
-      notes: {
-        limit: 'Rows of a page.',
-        cursor: '`next_cursor` of the previous page.',
-        ...filterNotes,
-        status: 'Only requests that ended in this way.',
-        error: 'Only requests with this class of error.',
-        provider: 'Only requests that this provider answered, or was the last to fail.',
-        member_id: 'Only requests of keys that this account created.',
-      },
-    },
+    query: usageQuerySchema,
     answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
     otherContent: [csv],
@@ -220,18 +222,7 @@ export const usageContracts = contracts({
     description: 'Sums by UTC day, or by the columns in `group_by`. Counts whole days.',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    query: {
-      schema: usageDailyQuerySchema,
-      notes: {
-        group_by: {
-          description:
-            'A comma list of `day`, `month`, `workspace_id`, `key_id`, `operation`, `model`, `provider`, `privacy_class`.',
-          default: 'day',
-          example: 'day,model',
-        },
-        ...filterNotes,
-      },
-    },
+    query: usageDailyQuerySchema,
     answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',
     otherContent: [csv],

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
-import { pageNotes } from '../route.ts';
 import { workspaceRoles } from './workspace-role.ts';
 
 export const workspaceRole = z.enum(workspaceRoles);
@@ -51,8 +50,9 @@ export const budgetAnswerSchema = z.strictObject({
   limit_usd: z.number(),
   /** UTC, `YYYY-MM`. */
   month: z.string(),
-  /** Charges of the month. Running requests are not in it. */
-  spent_usd: z.number(),
+  spent_usd: z
+    .number()
+    .describe('The charges of the month. Running requests count against the budget, but are not in this sum.'),
   month_ends_at: instant,
 });
 export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
@@ -63,9 +63,13 @@ export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
 /** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
 export const setBudgetSchema = z
   .strictObject({
-    limit_usd: z.number().min(0).max(1_000_000),
-    member_id: omittable(z.uuid()),
-    key_id: omittable(z.uuid()),
+    limit_usd: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .describe('The most that a UTC month may cost, in USD. 0 stops all requests that cost something.'),
+    member_id: omittable(z.uuid()).describe('The budget limits the keys that this member created in the workspace.'),
+    key_id: omittable(z.uuid()).describe('The budget limits this key.'),
   })
   .refine(({ member_id, key_id }) => member_id === undefined || key_id === undefined, {
     path: ['key_id'],
@@ -99,8 +103,6 @@ export type CreateInvitation = z.infer<typeof createInvitationSchema>;
 
 const id = { note: 'The id of a workspace of which you are a member.', id: 'workspace' } as const;
 
-const page = { schema: listQuerySchema, notes: pageNotes };
-
 const memberId = { note: "The member's account id.", id: 'member' } as const;
 
 /** Workspaces, their members and invitations. */
@@ -109,7 +111,7 @@ export const workspaceContracts = contracts({
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
     credentials: ['session'],
-    query: page,
+    query: listQuerySchema,
     answer: workspaceListAnswerSchema,
     returns: 'A page of the workspaces that the account owns or joined, oldest first.',
   },
@@ -150,7 +152,7 @@ export const workspaceContracts = contracts({
     summary: 'List members',
     credentials: ['session'],
     params: { id },
-    query: page,
+    query: listQuerySchema,
     answer: workspaceMemberListAnswerSchema,
     returns: 'A page of members: the owner, then the others as they joined.',
   },
@@ -179,7 +181,7 @@ export const workspaceContracts = contracts({
     summary: 'List monthly budgets',
     credentials: ['session'],
     params: { id },
-    query: page,
+    query: listQuerySchema,
     answer: budgetListAnswerSchema,
     returns: 'A page of budgets, oldest first, with what this month has cost.',
   },
@@ -210,7 +212,7 @@ export const workspaceContracts = contracts({
     summary: 'List pending invitations',
     credentials: ['session'],
     params: { id },
-    query: page,
+    query: listQuerySchema,
     answer: workspaceInvitationListAnswerSchema,
     returns: 'A page of invitations, oldest first.',
   },

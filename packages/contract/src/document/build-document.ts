@@ -1,9 +1,8 @@
 import { type ErrorType, errorEnvelope, errorTable, headerNames } from '@sotto/wire';
 import * as z from 'zod';
-import type { Content, Credential, JsonSchema, Note, OriginDescription, RouteDescription } from '../route.ts';
+import type { Content, Credential, JsonSchema, OriginDescription, RouteDescription } from '../route.ts';
 import { allHeaders, headerGroups, headersOfAll, headersOfErrors } from './headers.ts';
 import { namedJsonSchemas, namedSchemas, queryJsonSchemas, refOf, withNamedParts } from './json-schema.ts';
-import { annotate, notes } from './notes.ts';
 
 /** An OpenAPI 3.1 document, with the fields that its readers here use. */
 export interface OpenApiDocument {
@@ -87,7 +86,7 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
     tags,
     paths,
     components: {
-      schemas: schemasReachedFrom([paths, responses, headers], schemasOf(named)),
+      schemas: schemasReachedFrom([paths, responses, headers], withNamedParts(namedJsonSchemas(named))),
       responses,
       headers,
       examples: errorExamples(routes.flatMap(({ errors }) => errors)),
@@ -107,13 +106,6 @@ function headersReferredTo(part: unknown): Record<string, JsonSchema> {
 
 /** The `$ref` of each schema that has a name. */
 type Refs = ReadonlyMap<z.ZodType, string>;
-
-/** Returns the JSON schemas of named schemas and of their named parts, with their notes. */
-function schemasOf(named: ReadonlyMap<string, z.ZodType>): Readonly<Record<string, JsonSchema>> {
-  const schemas = withNamedParts(namedJsonSchemas(Object.fromEntries(named)));
-  annotate(schemas, notes);
-  return schemas;
-}
 
 /** Returns the components that `root` refers to, directly or through others, in the order of their names. */
 function schemasReachedFrom(root: unknown, all: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
@@ -149,28 +141,21 @@ function operationOf(route: RouteDescription, refs: Refs): Operation {
 }
 
 function parametersOf({ pathParameters = {}, query, headers = {} }: RouteDescription): Parameter[] {
-  const inPath = Object.entries(pathParameters).map(([name, note]) =>
-    parameter({ name, in: 'path', required: true, schema: { type: 'string' } }, note),
-  );
-  const inQuery = (query === undefined ? [] : queryJsonSchemas(query.schema)).map(({ name, required, schema }) =>
-    parameter({ name, in: 'query', required, schema }, query?.notes[name]),
-  );
-  const inHeaders = Object.entries(headers).map(([name, { description, required = false, ...schema }]) =>
-    parameter({ name, in: 'header', required, schema }, description),
+  const inPath = Object.entries(pathParameters).map(([name, note]) => {
+    const schema = { type: 'string', ...(typeof note === 'string' ? { description: note } : note) };
+    return parameter({ name, in: 'path', required: true, schema });
+  });
+  const inQuery = (query === undefined ? [] : queryJsonSchemas(query)).map((of) => parameter({ ...of, in: 'query' }));
+  const inHeaders = Object.entries(headers).map(([name, { required = false, ...schema }]) =>
+    parameter({ name, in: 'header', required, schema }),
   );
   return [...inPath, ...inQuery, ...inHeaders];
 }
 
-function parameter(of: Omit<Parameter, 'description'>, note: Note | undefined): Parameter {
-  if (note === undefined) throw new Error(`nothing is said of the parameter ${of.name}`);
-  if (typeof note === 'string') return { ...of, description: note };
-  const { description, example, ...more } = note;
-  return {
-    ...of,
-    description,
-    schema: { ...of.schema, ...more },
-    ...(example === undefined ? {} : { example }),
-  };
+/** A parameter has what its schema says beside the schema. Throws if it says nothing. */
+function parameter({ schema: { description, example, ...schema }, ...of }: Omit<Parameter, 'description'>): Parameter {
+  if (typeof description !== 'string') throw new Error(`nothing is said of the parameter ${of.name}`);
+  return { ...of, description, schema, ...(example === undefined ? {} : { example }) };
 }
 
 const contentOf = (contents: readonly Content[], refs: Refs): MediaTypes =>

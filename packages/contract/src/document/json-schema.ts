@@ -10,9 +10,9 @@ export const refOf = (name: string): string => `#/components/schemas/${name}`;
  * Converts named schemas to JSON schemas that refer to each other by `#/components/schemas/`. Uses their input form. The output
  * form of answers is the same, because their schemas transform nothing.
  */
-export function namedJsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, JsonSchema> {
+export function namedJsonSchemas(schemas: ReadonlyMap<string, z.ZodType>): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  for (const [id, schema] of schemas) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, { ...options('input'), uri: refOf }).schemas;
   return Object.fromEntries(Object.entries(made).map(([name, schema]) => [name, withoutIds(schema)]));
 }

@@ -13,7 +13,7 @@ export const usageAnswerSchema = z.looseObject({
   total_tokens: count,
   prompt_tokens_details: z.looseObject({ cached_tokens: count.nullish() }).nullish(),
   completion_tokens_details: z.looseObject({ reasoning_tokens: count.nullish() }).nullish(),
-  cost: z.number().min(0),
+  cost: z.number().min(0).describe('USD.'),
 });
 export type UsageAnswer = z.infer<typeof usageAnswerSchema>;
 
@@ -32,7 +32,7 @@ export const chatCompletionSchema = z.strictObject({
   id: z.string(),
   object: z.literal('chat.completion'),
   created: z.int(),
-  model: z.string(),
+  model: z.string().describe('The canonical id of the model that served.'),
   system_fingerprint: z.literal(''),
   choices: z.array(
     z.strictObject({
@@ -41,7 +41,10 @@ export const chatCompletionSchema = z.strictObject({
         role: z.literal('assistant'),
         content: z.string().nullable(),
         refusal: z.string().nullable(),
-        reasoning: z.string().optional(),
+        reasoning: z
+          .string()
+          .optional()
+          .describe('The thoughts of the model, if its provider shows them. `reasoning_content` has the same text.'),
         reasoning_content: z.string().optional(),
         reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCall).optional(),

@@ -5,26 +5,28 @@ import { privacyClassSchema } from '../field-schemas.ts';
 const usd = z.number();
 
 /** A route's prices as the catalog file writes them: USD per million tokens, per image, per million characters. */
-export const pricingAnswerSchema = z.strictObject({
-  input: usd.optional(),
-  output: usd.optional(),
-  cached_input: usd.optional(),
-  cache_write: usd.optional(),
-  reasoning: usd.optional(),
-  image: usd.optional(),
-  input_characters: usd.optional(),
-  tiers: z
-    .array(
-      z.strictObject({
-        above_prompt_tokens: z.int(),
-        input: usd.optional(),
-        output: usd.optional(),
-        cached_input: usd.optional(),
-        cache_write: usd.optional(),
-      }),
-    )
-    .optional(),
-});
+export const pricingAnswerSchema = z
+  .strictObject({
+    input: usd.optional(),
+    output: usd.optional(),
+    cached_input: usd.optional(),
+    cache_write: usd.optional(),
+    reasoning: usd.optional(),
+    image: usd.optional(),
+    input_characters: usd.optional(),
+    tiers: z
+      .array(
+        z.strictObject({
+          above_prompt_tokens: z.int(),
+          input: usd.optional(),
+          output: usd.optional(),
+          cached_input: usd.optional(),
+          cache_write: usd.optional(),
+        }),
+      )
+      .optional(),
+  })
+  .describe('USD per million tokens, per image, per million input characters.');
 export type PricingAnswer = z.infer<typeof pricingAnswerSchema>;
 
 const capabilitiesOfRouteSchema = z.strictObject({
@@ -63,7 +65,7 @@ export const modelAnswerSchema = z.strictObject({
   /** Present if `/auto` never chooses this model. A request must name it. */
   auto: z.literal(false).optional(),
   provider_routes: z.array(routeAnswerSchema),
-  auto_provider: z.string().nullable(),
+  auto_provider: z.string().nullable().describe('The provider that Auto would choose now.'),
   privacy_class: privacyClassSchema.nullable(),
   capabilities: capabilitiesOfRouteSchema.nullable(),
   pricing: pricingAnswerSchema.nullable(),

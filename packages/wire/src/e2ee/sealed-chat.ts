@@ -60,8 +60,7 @@ export type SealedChat = z.infer<SealedChatSchema>;
  * body hides, and what the broker must know about a body that it cannot read. It has no content.
  */
 export const sealedQuestionSchema = z.strictObject({
-  /** The provider family whose enclave the body is encrypted for. */
-  family: z.enum(e2eeFamilies),
+  family: z.enum(e2eeFamilies).describe('The provider family whose enclave the body is encrypted for.'),
   model: modelIdField,
   provider: providerPolicySchema.nullish(),
   reasoning_effort: reasoningEffortSchema.nullish(),

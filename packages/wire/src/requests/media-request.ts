@@ -5,6 +5,8 @@ import { providerPolicySchema } from './provider-policy.ts';
 /** Limits of each dimension of an image, in pixels. */
 const sizeLimits = { smallest: 128, largest: 2048 } as const;
 const sizePattern = /^([1-9]\d{2,3})x([1-9]\d{2,3})$/;
+/** The same pattern, as JSON schema takes it. */
+export const imageSizePattern = '^[1-9][0-9]{2,3}x[1-9][0-9]{2,3}$';
 const isWithin = (pixels: number): boolean => pixels >= sizeLimits.smallest && pixels <= sizeLimits.largest;
 
 /** `WIDTHxHEIGHT`, in pixels. */
@@ -38,7 +40,9 @@ export const imageSettings = ({ size, response_format }: Stated<ImageSettings>):
 export const imageRequestSchema = z.object({
   model: modelIdField,
   prompt: z.string().min(1).max(32_000),
-  size: imageSizeSchema.nullish(),
+  size: imageSizeSchema
+    .nullish()
+    .meta({ description: '`WIDTHxHEIGHT`, each from 128 to 2048. Default 1024x1024.', pattern: imageSizePattern }),
   response_format: imageFormatSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   n: z.literal(1, { error: 'must be 1: one image is made per request' }).nullish(),
@@ -78,8 +82,8 @@ export const speechRequestSchema = z.object({
     .refine((text) => text.length <= maxSpeechCharacters, {
       error: `must be at most ${maxSpeechCharacters} characters long, counted in UTF-16 code units`,
     })
-    .meta({ maxLength: maxSpeechCharacters }),
-  voice: voiceSchema.nullish(),
+    .meta({ maxLength: maxSpeechCharacters, description: 'The text, up to 20,000 UTF-16 code units.' }),
+  voice: voiceSchema.nullish().describe("The provider's name of a voice."),
   response_format: speechFormatSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   stream_format: z.literal('audio', { error: 'must be `audio`: the answer is raw audio, not events' }).nullish(),

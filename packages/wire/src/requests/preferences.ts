@@ -18,16 +18,23 @@ export const preferencesSchema = z.strictObject({
   provider_allow_fallbacks: z.boolean(),
   provider_max_attempts: z.int().min(1).max(3),
   provider_minimum_privacy: privacyClassSchema,
-  provider_sort: z.enum(['default', ...requestSorts]),
+  provider_sort: z.enum(['default', ...requestSorts]).describe('Sort for requests without `provider`.'),
   provider_ignore: z.array(providerIdSchema).max(200),
-  privacy_boundary: boundarySchema,
-  /** The weakest class that a fallback may use. Null: fallbacks keep the class unless the request allows less. */
-  fallback_floor: privacyClassSchema.nullable(),
-  auto: z.strictObject({
-    strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
-    tiers: boundarySchema,
-    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdField).max(500) }),
-  }),
+  privacy_boundary: boundarySchema.describe(
+    'The weakest class that any request may use: `anonymous`, `private` or `tee`.',
+  ),
+  fallback_floor: privacyClassSchema
+    .nullable()
+    .describe(
+      'The weakest class that a fallback may use, never below the boundary. Null: fallbacks keep the class unless the request allows less.',
+    ),
+  auto: z
+    .strictObject({
+      strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
+      tiers: boundarySchema,
+      models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdField).max(500) }),
+    })
+    .describe('For requests to `/auto` only.'),
   max_price: maxPriceSchema.nullable(),
 });
 export type Preferences = z.infer<typeof preferencesSchema>;
