@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { readLimit } from '../../keys/key-store.ts';
+import { readLimit } from '../../keys/read-limit.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 import { pagesOf } from '../../serve/page-cursor.ts';
