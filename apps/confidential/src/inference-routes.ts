@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { pathOf } from '@sotto/contract';
-import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import { chatContracts, operationContracts } from '@sotto/contract/confidential/inference';
 import type { MediaSwitches } from '@sotto/router';
-import { unsupportedType } from '@sotto/server';
+import { type Exchange, serveRoutes, unsupportedType } from '@sotto/server';
 import { headerNames, ServiceError } from '@sotto/wire';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bodyHolder, credentialOf } from './admission/credential.ts';
 import { completing } from './admission/refusal.ts';
 import { chatOperation } from './chat/chat-operation.ts';
@@ -18,10 +17,10 @@ import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
 import { speechOperation } from './speech/speech-operation.ts';
 
 /**
- * Registers every operation of the inference API, for tickets and for keys. The header `x-router-e2ee` marks a chat
+ * Serves every operation of the inference API, for tickets and for keys. The header `x-router-e2ee` marks a chat
  * request that its client has encrypted for a provider's enclave.
  */
-export function registerInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
+export function serveInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
   app.addHook('onSend', async (request, reply, payload) => {
     await completeReceipt(request, reply.statusCode, payload);
   });
@@ -33,31 +32,30 @@ export function registerInference(app: FastifyInstance, deps: InferenceDependenc
       if (isSealed(request)) scope.requestBodies.read(request, payload, read);
       else read(unsupportedType(request.headers));
     });
-    registerOperation(scope, deps, 'POST /v1/chat/completions', (request) => (isSealed(request) ? sealedChat : chat));
+    serveRoutes(scope)(chatContracts)({
+      'POST /v1/chat/completions': running(scope, deps, (request) => (isSealed(request) ? sealedChat : chat)),
+    });
     done();
   });
   const embeddings = embeddingsOperation();
-  registerOperation(app, deps, 'POST /v1/embeddings', () => embeddings);
-  if (media.image) registerOperation(app, deps, 'POST /v1/images/generations', () => imageOperation);
-  else registerDisabled(app, 'POST /v1/images/generations');
-  if (media.speech) registerOperation(app, deps, 'POST /v1/audio/speech', () => speechOperation);
-  else registerDisabled(app, 'POST /v1/audio/speech');
+  serveRoutes(app)(operationContracts)({
+    'POST /v1/embeddings': running(app, deps, () => embeddings),
+    'POST /v1/images/generations': media.image ? running(app, deps, () => imageOperation) : disabled,
+    'POST /v1/audio/speech': media.speech ? running(app, deps, () => speechOperation) : disabled,
+  });
 }
-
-type OperationKey = keyof ConfidentialContracts & `POST ${string}`;
 
 const isSealed = ({ headers }: FastifyRequest): boolean => headers[headerNames.e2ee] !== undefined;
 
 /**
- * Registers the route of an operation. It reads the credential before the body: a caller without a good one must not
+ * Returns the handler of an operation. Its route reads the credential before the body: a caller without a good one must not
  * make the broker hold memory. A refusal at this point is traced without an admission step.
  */
-function registerOperation<Of extends Operation>(
+function running<Of extends Operation>(
   app: FastifyInstance,
   deps: InferenceDependencies,
-  key: OperationKey,
   operationOf: (request: FastifyRequest) => Of,
-): void {
+) {
   const { admission, traces, now } = deps;
   const askedBy = (request: FastifyRequest) => ({ request, ticketOnly: operationOf(request).ticketOnly });
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
@@ -70,10 +68,10 @@ function registerOperation<Of extends Operation>(
       throw error;
     }
   };
-  app.post(
-    pathOf(key),
-    { config: { beforeBody }, errorHandler: completing(admission, askedBy) },
-    async (request, reply) => {
+  return {
+    config: { beforeBody },
+    errorHandler: completing(admission, askedBy),
+    handler: async ({ request, reply }: Pick<Exchange<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
       const freeMemory = app.requestBodies.keep(request);
       try {
         await run(deps, operationOf(request), { request, reply, freeMemory });
@@ -82,16 +80,15 @@ function registerOperation<Of extends Operation>(
       }
       return reply;
     },
-  );
+  };
 }
 
+const refuse = async (): Promise<never> => {
+  throw new ServiceError('media_disabled');
+};
+
 /** Rejects an operation that is disabled in this deployment, before any credential or body is read. */
-function registerDisabled(app: FastifyInstance, key: OperationKey): void {
-  const refuse = async (): Promise<void> => {
-    throw new ServiceError('media_disabled');
-  };
-  app.post(pathOf(key), { config: { beforeBody: refuse } }, refuse);
-}
+const disabled = { config: { beforeBody: refuse }, handler: refuse };
 
 /**
  * Shows the receipt of an admitted request the answer that Fastify sends. This is always an error, because every other

@@ -30,8 +30,9 @@ export type PathParameter = { readonly note: Note } & (
 );
 
 /**
- * The requests and answers of a route. The compiler checks the service (`serve`) and the dashboard (`call`) against it, and the
- * OpenAPI document is generated from it.
+ * The requests and answers of a route. The compiler checks the handler (`serve` in control, `serveRoutes` in the broker) and the
+ * dashboard (`call`) against it, and the OpenAPI document is generated from it. For the routes of better-auth (`signInContracts`) it
+ * checks the callers only.
  */
 export interface Contract {
   readonly operationId: string;
@@ -56,6 +57,8 @@ export interface Contract {
   readonly body?: z.ZodType | 'empty' | 'optional';
   /** The handler parses the body itself, because a schema cannot check it completely. `body` describes it. */
   readonly parsesBody?: true;
+  /** The handler reads the bytes of the body and writes the answer itself, as streams need. `body` and `answer` describe them. */
+  readonly isRaw?: true;
   /** Other media types of the body. */
   readonly otherBodies?: readonly Content[];
   /** Default: 200. */
@@ -96,10 +99,6 @@ export type PathOf<Routes, Method extends string = string> = keyof Routes extend
     : never
   : never;
 
-/** The path of a route, for a server that binds it without `serve`. */
-export const pathOf = <Routes extends Contracts>(key: keyof Routes & RouteKey): string =>
-  key.slice(key.indexOf(' ') + 1);
-
 /** The values of a path's parameters. */
 export type ParamsOf<Route> = Route extends { readonly params: infer Params }
   ? { readonly [Name in keyof Params]: string }
@@ -118,11 +117,13 @@ export type QueryInput<Route> = Route extends { readonly query: infer Schema ext
   : undefined;
 
 /** A body as the handler receives it. */
-export type BodyOf<Route> = Route extends { readonly parsesBody: true }
-  ? object
-  : Route extends { readonly body: infer Schema extends z.ZodType }
-    ? z.output<Schema>
-    : undefined;
+export type BodyOf<Route> = Route extends { readonly isRaw: true }
+  ? undefined
+  : Route extends { readonly parsesBody: true }
+    ? object
+    : Route extends { readonly body: infer Schema extends z.ZodType }
+      ? z.output<Schema>
+      : undefined;
 
 /** A body as the caller sends it. */
 export type BodyInput<Route> = Route extends { readonly body: infer Schema extends z.ZodType }

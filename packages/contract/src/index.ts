@@ -8,7 +8,6 @@ export {
   type Identified,
   type ParamsOf,
   type PathOf,
-  pathOf,
   type QueryInput,
   type QueryOf,
 } from './contract.ts';
@@ -16,4 +15,4 @@ export { buildDocument, type OpenApiDocument, responseOf } from './document/buil
 export { limitOf, type RateLimitName } from './limits.ts';
 export { type Maxima, type Maximum, type MaximumName, maxima, usualMaxima } from './maxima.ts';
 export type { RouteDescription } from './route.ts';
-export type { pageContracts, serviceContracts } from './service.ts';
+export { descriptionContracts, healthContracts, pageContracts } from './service.ts';

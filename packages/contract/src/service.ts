@@ -12,8 +12,8 @@ export const readinessAnswerSchema = z.strictObject({ status: z.enum(['ready', '
 /** A server that is shutting down answers so on every route. */
 const shutting = ['internal_error', 'service_unavailable'] as const;
 
-/** Routes of both origins about the service itself. */
-export const serviceContracts = contracts({
+/** Whether the process runs and can serve. */
+export const healthContracts = contracts({
   'GET /healthz': {
     operationId: 'getHealth',
     summary: 'Check that the process runs',
@@ -40,6 +40,10 @@ export const serviceContracts = contracts({
     ],
     errors: shutting,
   },
+});
+
+/** The description of an origin. */
+export const descriptionContracts = contracts({
   'GET /v1/openapi.json': {
     operationId: 'getOpenApi',
     summary: 'Get this description',
@@ -56,6 +60,9 @@ export const serviceContracts = contracts({
     openToPages: true,
   },
 });
+
+/** Routes of both origins about the service itself. */
+export const serviceContracts = { ...healthContracts, ...descriptionContracts };
 
 /** Control's pages for people. */
 export const pageContracts = contracts({
