@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { chatContracts, operationContracts } from '@sotto/contract/confidential/inference';
 import type { MediaSwitches } from '@sotto/router';
-import { type Exchange, serveRoutes, unsupportedType } from '@sotto/server';
+import { type RouteCall, serveRoutes, unsupportedType } from '@sotto/server';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bodyHolder, credentialOf } from './admission/credential.ts';
+import { bodyHolder } from './admission/credential.ts';
 import { completing } from './admission/refusal.ts';
 import { chatOperation } from './chat/chat-operation.ts';
 import { embeddingsOperation } from './embeddings/embeddings-operation.ts';
@@ -12,7 +12,7 @@ import { imageOperation } from './images/image-operation.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
 import type { Operation } from './inference/operation.ts';
 import { refusalOf } from './inference/request-log.ts';
-import { receiptOf, run } from './inference/run.ts';
+import { run } from './inference/run.ts';
 import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
 import { speechOperation } from './speech/speech-operation.ts';
 
@@ -21,9 +21,6 @@ import { speechOperation } from './speech/speech-operation.ts';
  * request that its client has encrypted for a provider's enclave.
  */
 export function serveInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    await completeReceipt(request, reply.statusCode, payload);
-  });
   const chat = chatOperation(deps);
   const sealedChat = sealedChatOperation(deps);
   // Use a separate scope, because no other route takes bodies of this type.
@@ -57,26 +54,28 @@ function running<Of extends Operation>(
   operationOf: (request: FastifyRequest) => Of,
 ) {
   const { admission, traces, now } = deps;
-  const askedBy = (request: FastifyRequest) => ({ request, ticketOnly: operationOf(request).ticketOnly });
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
     const startedAt = now();
+    const operation = operationOf(request);
     try {
-      app.requestBodies.countBy(request, bodyHolder(await credentialOf(admission, askedBy(request))));
+      app.requestBodies.countBy(request, bodyHolder(await request.exchange.credential(admission, operation)));
     } catch (error) {
-      const operation = operationOf(request).name;
-      traces?.begin(operation, startedAt)?.end({ operation, ...refusalOf(error) }, now());
+      const { name } = operation;
+      traces?.begin(name, startedAt)?.end({ operation: name, ...refusalOf(error) }, now());
       throw error;
     }
   };
   return {
     config: { beforeBody },
-    errorHandler: completing(admission, askedBy),
-    handler: async ({ request, reply }: Pick<Exchange<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
-      const freeMemory = app.requestBodies.keep(request);
+    errorHandler: completing(admission, operationOf),
+    onSend: completeReceipt,
+    handler: async ({ request, reply }: Pick<RouteCall<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
+      const { exchange } = request;
+      exchange.freeMemory = app.requestBodies.keep(request);
       try {
-        await run(deps, operationOf(request), { request, reply, freeMemory });
+        await run(deps, operationOf(request), exchange);
       } finally {
-        freeMemory();
+        exchange.freeMemory();
       }
       return reply;
     },
@@ -94,9 +93,9 @@ const disabled = { config: { beforeBody: refuse }, handler: refuse };
  * Shows the receipt of an admitted request the answer that Fastify sends. This is always an error, because every other
  * answer is hijacked.
  */
-async function completeReceipt(request: FastifyRequest, status: number, payload: unknown): Promise<void> {
-  const receipt = receiptOf(request);
-  if (receipt === undefined) return;
-  if (typeof payload === 'string' || Buffer.isBuffer(payload)) receipt.see(payload, 'utf8');
-  await receipt.complete(status);
+async function completeReceipt({ exchange }: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
+  const { witness } = exchange;
+  if (witness === undefined) return;
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) witness.see(payload, 'utf8');
+  await witness.complete(reply.statusCode);
 }

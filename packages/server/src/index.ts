@@ -14,7 +14,7 @@ export { type Repeated, repeat, type Task } from './repeat.ts';
 export {
   type Answer,
   type AnyHandlers,
-  type Exchange,
+  type RouteCall,
   registerRoutes,
   type Served,
   serveRoutes,

@@ -1,5 +1,5 @@
 import { receiptContracts } from '@sotto/contract/confidential/receipts';
-import { type AddressLimit, type Exchange, serveRoutes } from '@sotto/server';
+import { type AddressLimit, type RouteCall, serveRoutes } from '@sotto/server';
 import { openReceipt, type ReceiptKind, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -23,7 +23,7 @@ export const serveReceipts = (app: FastifyInstance, deps: ReceiptRouteDependenci
 
 const sendReceipt =
   ({ state, limit }: ReceiptRouteDependencies, kind: ReceiptKind) =>
-  async ({ request, reply }: Pick<Exchange<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
+  async ({ request, reply }: Pick<RouteCall<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
     const secret = readReceiptSecret(request.headers);
     if (secret === undefined) {
       throw new ServiceError('invalid_request', {

@@ -1,8 +1,9 @@
 import type { Catalog, Route } from '@sotto/router';
 import { sealTicket } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
+import { Exchange } from '../admission/exchange.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import { serveTeeAttestation, type TeeAttestationDependencies } from './tee-attestation-route.ts';
 
@@ -35,7 +36,7 @@ async function present(vault: CallableProvider | undefined) {
     },
     providers: { get: () => vault },
   } as unknown as TeeAttestationDependencies;
-  type Handler = (request: FastifyRequest, reply: object) => Promise<unknown>;
+  type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
   const handlers = new Map<string, Handler>();
   const app = { route: (of: { method: string; handler: Handler }) => handlers.set(of.method, of.handler) };
   serveTeeAttestation(app as unknown as FastifyInstance, deps);
@@ -46,7 +47,8 @@ async function present(vault: CallableProvider | undefined) {
   });
   const body = Buffer.from(JSON.stringify({ nonce: 'a'.repeat(64) }));
   const request = { headers: { 'x-router-ticket': ticket }, body } as unknown as FastifyRequest;
-  const reply = { code: () => reply, header: () => reply };
+  const reply = { code: () => reply, header: () => reply } as unknown as FastifyReply;
+  request.exchange = new Exchange(request, reply);
   const refused = await handlers
     .get('POST')?.(request, reply)
     .catch((error: unknown) => error);

@@ -1,5 +1,5 @@
 import type { Contract, Contracts } from '@sotto/contract';
-import { type Answer, type AnyHandlers, type Exchange, registerRoutes, type Served } from '@sotto/server';
+import { type Answer, type AnyHandlers, type RouteCall, registerRoutes, type Served } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
 import { assertStorable, isStorable, ServiceError } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
@@ -22,7 +22,7 @@ type CallerOf<Route> = Route extends { readonly readsCaller: true } | { readonly
     : PresentedKey;
 
 /** The arguments of a handler: its caller, and everything that its contract names, checked and parsed. */
-export interface Call<Route> extends Exchange<Route> {
+export interface Call<Route> extends RouteCall<Route> {
   readonly caller: CallerOf<Route>;
 }
 

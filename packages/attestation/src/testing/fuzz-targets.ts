@@ -2,6 +2,13 @@ import { type Bytes, fromBase64, fromHex, toBase64 } from '../bytes.ts';
 import { parseEventLog } from '../dstack/event-log.ts';
 import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
 import { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from '../hardware.ts';
+import { readFirmware } from '../measure/firmware.ts';
+import { launchDigest } from '../measure/snp/launch-digest.ts';
+import { acpiFiles, vcpusIn } from '../measure/tdx/acpi-tables.ts';
+import { memoryMap } from '../measure/tdx/memory-map.ts';
+import { mrTd } from '../measure/tdx/mr-td.ts';
+import { acpiDigests, kernelEvents, platformEvents } from '../measure/tdx/registers.ts';
+import { tdSectionsOf } from '../measure/tdx/td-sections.ts';
 import { providerFamilies } from '../provider/provider-evidence.ts';
 import { verifyProviderReceipt } from '../provider/verify-receipt.ts';
 import { Refusal } from '../refusal.ts';
@@ -12,8 +19,16 @@ import { pckPlatformOf } from '../tdx/pck-extension.ts';
 import { parseTdxQuote } from '../tdx/quote.ts';
 import { parseCertificate, parsePemChain, requireAuthority, requireUnderstood } from '../x509/certificate.ts';
 import { type DerElement, derChildren, derInteger, derObjectIdentifier, derTime, readDer } from '../x509/der.ts';
+import { madeFirmware, madeInitrd, madeKernel } from './made-image.ts';
 import { mutate, type SeededRandom } from './mutate.ts';
-import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson, vectorText } from './vectors.ts';
+import {
+  vectorBytes,
+  vectorCertificate,
+  vectorDstackQuote,
+  vectorInflated,
+  vectorJson,
+  vectorText,
+} from './vectors.ts';
 
 /** One reader of untrusted bytes: its seed input, and the call that must return or throw a `Refusal`. */
 export interface FuzzTarget {
@@ -91,6 +106,10 @@ const providerDocuments = Object.entries(providerEvidence).map(([family, evidenc
 );
 const receipt = vectorText('near/chat_signature_eip191.json');
 
+const acpiTables = vectorInflated('measure/qemu_q35_2_vcpus_tables').slice(0, 9000);
+const bootFiles = { kernel: madeKernel(), initrd: madeInitrd(), commandLine: '' };
+const memory = memoryMap(2 ** 31);
+
 export const fuzzTargets: readonly FuzzTarget[] = [
   { name: 'TDX quote', share: 20, seeds: tdxQuotes, read: parseTdxQuote },
   { name: 'SNP report', share: 24, seeds: [vectorBytes('snp/ms_turin_report.bin')], read: parseSnpReport },
@@ -137,6 +156,10 @@ export const fuzzTargets: readonly FuzzTarget[] = [
     seeds: [bytes(collateral.tcb_info ?? '').slice(0, 900), bytes(snpDocument)],
     read: readJson,
   },
+  { name: 'firmware for SEV-SNP', share: 0.3, seeds: [madeFirmware()], read: readSnpFirmware },
+  { name: 'firmware for TDX', share: 0.3, seeds: [madeFirmware()], read: readTdxFirmware },
+  { name: 'kernel', share: 1, seeds: [madeKernel()], read: (kernel) => kernelEvents({ ...bootFiles, kernel }, memory) },
+  { name: 'ACPI tables', share: 1, seeds: [acpiTables], read: (tables) => [acpiFiles(tables), vcpusIn(tables)] },
   {
     name: 'whole TDX verification',
     share: 0.1,
@@ -162,6 +185,16 @@ export async function fuzzOnce(target: FuzzTarget, random: SeededRandom): Promis
     if (error instanceof Refusal) return 'refused';
     throw new Error(`${target.name} was broken by ${input.length} bytes`, { cause: error });
   }
+}
+
+function readSnpFirmware(input: Bytes): Bytes {
+  const firmware = readFirmware(input);
+  return launchDigest({ firmware, boot: bootFiles, vcpus: 2, cpuSignature: 0, guestFeatures: 1 });
+}
+
+function readTdxFirmware(input: Bytes): unknown {
+  const sections = tdSectionsOf(readFirmware(input));
+  return [mrTd(sections, 'pages_first'), platformEvents(sections, memory, acpiDigests(acpiFiles(acpiTables)))];
 }
 
 function readCertificate(input: Bytes): void {

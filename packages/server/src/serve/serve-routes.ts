@@ -5,7 +5,7 @@ import { PublicAnswers } from '../answers/public-answer.ts';
 import { readJsonBody } from '../json-body.ts';
 
 /** The arguments of a handler: what its contract names, checked and parsed, and Fastify's request and reply. */
-export interface Exchange<Route> {
+export interface RouteCall<Route> {
   readonly params: ParamsOf<Route>;
   readonly query: QueryOf<Route>;
   readonly body: BodyOf<Route>;
@@ -21,7 +21,7 @@ export type Served<Handler> = Handler | (RouteShorthandOptions & { readonly hand
 
 /** A handler for each route. */
 type Handlers<Routes extends Contracts> = {
-  readonly [Key in keyof Routes]: Served<(exchange: Exchange<Routes[Key]>) => Promise<Answer<Routes[Key]>>>;
+  readonly [Key in keyof Routes]: Served<(exchange: RouteCall<Routes[Key]>) => Promise<Answer<Routes[Key]>>>;
 };
 
 /** Handlers of any routes. */
@@ -61,7 +61,7 @@ export function registerRoutes(app: FastifyInstance, routes: Contracts, handlers
     if (served === undefined) throw new Error(`${key} has no handler`);
     const { handler, ...options } = typeof served === 'function' ? { handler: served } : served;
     const [method = '', path = ''] = key.split(' ');
-    const handle = handler as (exchange: object) => Promise<unknown>;
+    const handle = handler as (call: object) => Promise<unknown>;
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -78,7 +78,7 @@ export function registerRoutes(app: FastifyInstance, routes: Contracts, handlers
 interface ServedRoute {
   readonly key: string;
   readonly contract: Contract;
-  readonly handle: (exchange: object) => Promise<unknown>;
+  readonly handle: (call: object) => Promise<unknown>;
   readonly publicAnswers: PublicAnswers;
 }
 
