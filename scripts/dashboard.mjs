@@ -10,6 +10,7 @@ const sources = [
   'apps/dashboard',
   'packages/client/src',
   'packages/attestation/src',
+  'packages/contract/src',
   'packages/money/src',
   'packages/wire/src',
   'pnpm-lock.yaml',

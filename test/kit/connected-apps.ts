@@ -5,7 +5,7 @@ import {
   grantListAnswerSchema,
   type InteractionAnswer,
   interactionAnswerSchema,
-} from '@sotto/wire';
+} from '@sotto/contract/control/connect';
 import * as oauth from 'openid-client';
 import { expect } from 'vitest';
 import { Browser } from './browser.ts';

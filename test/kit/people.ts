@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
-  keyAnswerSchema,
-  type WorkspaceRole,
-  workspaceAnswerSchema,
-  workspaceInvitationAnswerSchema,
-} from '@sotto/wire';
+import { keyAnswerSchema } from '@sotto/contract/control/keys';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/contract/control/workspaces';
 import { expect } from 'vitest';
 import type { Answer } from './answer.ts';
 import { type HeaderMap, post } from './send.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { creditCodeSchema } from '@sotto/wire';
+import { creditCodeSchema } from '@sotto/contract/control/wallets';
 import { expect } from 'vitest';
 import { type Person, peopleOf } from './people.ts';
 import { type HeaderMap, post } from './send.ts';

@@ -1,4 +1,4 @@
-import { budgetAnswerSchema, budgetListAnswerSchema } from '@sotto/wire';
+import { budgetAnswerSchema, budgetListAnswerSchema } from '@sotto/contract/control/workspaces';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../kit/answer.ts';
 import { costOf, expectSettled, nano, operatorAccount, usageOf } from '../kit/books.ts';

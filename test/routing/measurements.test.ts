@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/contract/control/catalog';
 import { createRedisState } from '@sotto/state';
 import { withRedis } from '@sotto/test-servers';
-import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../kit/client.ts';
 import { expectError } from '../kit/expect-error.ts';

@@ -1,10 +1,9 @@
 import {
   eligibleModelsAnswerSchema,
-  initialPreferences,
-  type Preferences,
   type RoutingPreviewAnswer,
   routingPreviewAnswerSchema,
-} from '@sotto/wire';
+} from '@sotto/contract/control/routing';
+import { initialPreferences, type Preferences } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../kit/answer.ts';
 import { ask, bearer } from '../kit/client.ts';

@@ -51,7 +51,9 @@ const partFiles: Readonly<Record<string, z.ZodObject>> = {
 const definitions = () =>
   Object.fromEntries(
     Object.entries(partFiles).map(([variable, schema]) => {
-      const { $schema: _, ...own } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+      // Without descriptions: those of shared schemas, such as provider ids, are about requests.
+      const options = { io: 'input', unrepresentable: 'any', metadata: z.registry<Record<string, unknown>>() } as const;
+      const { $schema: _, ...own } = z.toJSONSchema(schema, options);
       return [variable, own];
     }),
   );

@@ -1,18 +1,18 @@
 import { buildDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import type { MediaSwitches } from '@sotto/router';
-import { createServer, registerHealth, registerOpenApi, type ServerOptions, setting } from '@sotto/server';
+import { createServer, type ServerOptions, serveDescription, serveHealth, setting } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { Exchange } from './admission/exchange.ts';
 import { bodyWeight, largestBodyIn } from './admission/request-memory.ts';
-import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
+import { type AttestationRouteDependencies, serveGatewayAttestation } from './gateway/attestation-route.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
-import { registerInference } from './inference-routes.ts';
-import { registerModels } from './models/models-route.ts';
-import { type ReceiptRouteDependencies, registerReceipts } from './receipts/receipt-route.ts';
-import { registerTeeAttestation, type TeeAttestationDependencies } from './tee/tee-attestation-route.ts';
+import { serveInference } from './inference-routes.ts';
+import { serveModels } from './models/models-route.ts';
+import { type ReceiptRouteDependencies, serveReceipts } from './receipts/receipt-route.ts';
+import { serveTeeAttestation, type TeeAttestationDependencies } from './tee/tee-attestation-route.ts';
 
 export interface BrokerAppOptions {
   readonly inference: InferenceDependencies;
@@ -75,13 +75,13 @@ export function buildApp({
   });
   app.decorateRequest('exchange');
   if (isForLoopback) refuseOtherNames(app);
-  registerHealth(app, isReady);
-  registerOpenApi(app, buildDocument(confidentialOrigin));
-  registerInference(app, inference, media);
-  registerModels(app, inference.admission);
-  registerReceipts(app, receipts);
-  registerTeeAttestation(app, tee);
-  if (gateway !== undefined) registerGatewayAttestation(app, gateway);
+  serveHealth(app, isReady);
+  serveDescription(app, buildDocument(confidentialOrigin));
+  serveInference(app, inference, media);
+  serveModels(app, inference.admission);
+  serveReceipts(app, receipts);
+  serveTeeAttestation(app, tee);
+  if (gateway !== undefined) serveGatewayAttestation(app, gateway);
   return app;
 }
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { pathOf } from '@sotto/contract';
-import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import { chatContracts, operationContracts } from '@sotto/contract/confidential/inference';
 import type { MediaSwitches } from '@sotto/router';
-import { unsupportedType } from '@sotto/server';
+import { type RouteCall, serveRoutes, unsupportedType } from '@sotto/server';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bodyHolder } from './admission/credential.ts';
@@ -18,10 +17,10 @@ import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
 import { speechOperation } from './speech/speech-operation.ts';
 
 /**
- * Registers every operation of the inference API, for tickets and for keys. The header `x-router-e2ee` marks a chat
+ * Serves every operation of the inference API, for tickets and for keys. The header `x-router-e2ee` marks a chat
  * request that its client has encrypted for a provider's enclave.
  */
-export function registerInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
+export function serveInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
   const chat = chatOperation(deps);
   const sealedChat = sealedChatOperation(deps);
   // Use a separate scope, because no other route takes bodies of this type.
@@ -30,31 +29,30 @@ export function registerInference(app: FastifyInstance, deps: InferenceDependenc
       if (isSealed(request)) scope.requestBodies.read(request, payload, read);
       else read(unsupportedType(request.headers));
     });
-    registerOperation(scope, deps, 'POST /v1/chat/completions', (request) => (isSealed(request) ? sealedChat : chat));
+    serveRoutes(scope)(chatContracts)({
+      'POST /v1/chat/completions': running(scope, deps, (request) => (isSealed(request) ? sealedChat : chat)),
+    });
     done();
   });
   const embeddings = embeddingsOperation();
-  registerOperation(app, deps, 'POST /v1/embeddings', () => embeddings);
-  if (media.image) registerOperation(app, deps, 'POST /v1/images/generations', () => imageOperation);
-  else registerDisabled(app, 'POST /v1/images/generations');
-  if (media.speech) registerOperation(app, deps, 'POST /v1/audio/speech', () => speechOperation);
-  else registerDisabled(app, 'POST /v1/audio/speech');
+  serveRoutes(app)(operationContracts)({
+    'POST /v1/embeddings': running(app, deps, () => embeddings),
+    'POST /v1/images/generations': media.image ? running(app, deps, () => imageOperation) : disabled,
+    'POST /v1/audio/speech': media.speech ? running(app, deps, () => speechOperation) : disabled,
+  });
 }
-
-type OperationKey = keyof ConfidentialContracts & `POST ${string}`;
 
 const isSealed = ({ headers }: FastifyRequest): boolean => headers[headerNames.e2ee] !== undefined;
 
 /**
- * Registers the route of an operation. It reads the credential before the body: a caller without a good one must not
+ * Returns the handler of an operation. Its route reads the credential before the body: a caller without a good one must not
  * make the broker hold memory. A refusal at this point is traced without an admission step.
  */
-function registerOperation<Of extends Operation>(
+function running<Of extends Operation>(
   app: FastifyInstance,
   deps: InferenceDependencies,
-  key: OperationKey,
   operationOf: (request: FastifyRequest) => Of,
-): void {
+) {
   const { admission, traces, now } = deps;
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
     const startedAt = now();
@@ -67,10 +65,11 @@ function registerOperation<Of extends Operation>(
       throw error;
     }
   };
-  app.post(
-    pathOf(key),
-    { config: { beforeBody }, errorHandler: completing(admission, operationOf), onSend: completeReceipt },
-    async (request, reply) => {
+  return {
+    config: { beforeBody },
+    errorHandler: completing(admission, operationOf),
+    onSend: completeReceipt,
+    handler: async ({ request, reply }: Pick<RouteCall<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
       const { exchange } = request;
       exchange.freeMemory = app.requestBodies.keep(request);
       try {
@@ -80,16 +79,15 @@ function registerOperation<Of extends Operation>(
       }
       return reply;
     },
-  );
+  };
 }
 
+const refuse = async (): Promise<never> => {
+  throw new ServiceError('media_disabled');
+};
+
 /** Rejects an operation that is disabled in this deployment, before any credential or body is read. */
-function registerDisabled(app: FastifyInstance, key: OperationKey): void {
-  const refuse = async (): Promise<void> => {
-    throw new ServiceError('media_disabled');
-  };
-  app.post(pathOf(key), { config: { beforeBody: refuse } }, refuse);
-}
+const disabled = { config: { beforeBody: refuse }, handler: refuse };
 
 /**
  * Shows the receipt of an admitted request the answer that Fastify sends. This is always an error, because every other

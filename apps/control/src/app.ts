@@ -1,6 +1,6 @@
 import { limitOf } from '@sotto/contract';
 import { controlOrigin } from '@sotto/contract/control';
-import { createServer, registerHealth, type ServerOptions, type Tracing } from '@sotto/server';
+import { createServer, type ServerOptions, serveHealth, type Tracing } from '@sotto/server';
 import { StateUnavailableError } from '@sotto/state';
 import { maxControlBytes, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
@@ -87,7 +87,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   const verify = verifyCredentials(credentials, sessions.auth);
   const limits = { ...options.limits, sessionSecret, isFile: dashboard.isFile, verify, now: options.now };
   await registerRateLimits(app, limits);
-  registerHealth(app, options.isReady);
+  serveHealth(app, options.isReady);
   const serve = serving(app, {
     sessions,
     credentials,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CapabilitiesAnswer } from '@sotto/contract/control/catalog';
 import { isSwitchedOn } from '@sotto/router';
 import { repeat, setting } from '@sotto/server';
-import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
+import type { Operation } from '@sotto/wire';
 import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildAudit } from './audit/audit.ts';

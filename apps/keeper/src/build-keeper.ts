@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { type GatewayChallenge, type GatewayPins, type GatewayVerification, meetsVerdict } from '@sotto/attestation';
-import { AddressLimit, createServer, readJsonBody, registerHealth, type ServerOptions } from '@sotto/server';
+import { AddressLimit, createServer, readJsonBody, type ServerOptions, serveHealth } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -65,7 +65,7 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
   });
   const nonces = new Nonces({ lifeMs: nonceLifeMs, now });
   const limit = new AddressLimit({ perMinute: requestsPerMinute, maxAddresses: 10_000, now });
-  registerHealth(app, async () => true);
+  serveHealth(app, async () => true);
 
   app.register(async (brokers) => {
     // Run before the body is read, so that a client without a key costs no memory. A hook of this scope covers exactly

@@ -135,7 +135,7 @@ describe.each([
         const over = overBound(schema);
         // `serve` reads parameters of a path, and its own test is about them.
         if (over === undefined || place === 'path') continue;
-        const faults = (place === 'query' ? (query ? [query.schema] : []) : schemas).flatMap((each) =>
+        const faults = (place === 'query' ? (query ? [query] : []) : schemas).flatMap((each) =>
           faultsIn(each, requestOf(over)),
         );
         expect(faults, `${JSON.stringify(over).slice(0, 60)}`).toContain(path.join('.'));

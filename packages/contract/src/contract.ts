@@ -30,8 +30,9 @@ export type PathParameter = { readonly note: Note } & (
 );
 
 /**
- * The requests and answers of a route. The compiler checks the service (`serve`) and the dashboard (`call`) against it, and the
- * OpenAPI document is generated from it.
+ * The requests and answers of a route. The compiler checks the handler (`serve` in control, `serveRoutes` in the broker) and the
+ * dashboard (`call`) against it, and the OpenAPI document is generated from it. For the routes of better-auth (`signInContracts`) it
+ * checks the callers only.
  */
 export interface Contract {
   readonly operationId: string;
@@ -46,7 +47,8 @@ export interface Contract {
   /** The key may be one that the process remembers. The handler lets the shared state check it. */
   readonly remembersCaller?: true;
   readonly params?: Readonly<Record<string, PathParameter>>;
-  readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> };
+  /** Each field describes itself. */
+  readonly query?: z.ZodObject;
   /** Headers beyond those of the credentials. */
   readonly headers?: Readonly<Record<string, HeaderNote>>;
   /** The handler parses the query itself, as with `parsesBody`. */
@@ -55,6 +57,8 @@ export interface Contract {
   readonly body?: z.ZodType | 'empty' | 'optional';
   /** The handler parses the body itself, because a schema cannot check it completely. `body` describes it. */
   readonly parsesBody?: true;
+  /** The handler reads the bytes of the body and writes the answer itself, as streams need. `body` and `answer` describe them. */
+  readonly isRaw?: true;
   /** Other media types of the body. */
   readonly otherBodies?: readonly Content[];
   /** Default: 200. */
@@ -95,10 +99,6 @@ export type PathOf<Routes, Method extends string = string> = keyof Routes extend
     : never
   : never;
 
-/** The path of a route, for a server that binds it without `serve`. */
-export const pathOf = <Routes extends Contracts>(key: keyof Routes & RouteKey): string =>
-  key.slice(key.indexOf(' ') + 1);
-
 /** The values of a path's parameters. */
 export type ParamsOf<Route> = Route extends { readonly params: infer Params }
   ? { readonly [Name in keyof Params]: string }
@@ -107,21 +107,23 @@ export type ParamsOf<Route> = Route extends { readonly params: infer Params }
 /** A query as the handler receives it. */
 export type QueryOf<Route> = Route extends { readonly parsesQuery: true }
   ? Readonly<Record<string, unknown>>
-  : Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
+  : Route extends { readonly query: infer Schema extends z.ZodType }
     ? z.output<Schema>
     : undefined;
 
 /** A query as the caller sends it. */
-export type QueryInput<Route> = Route extends { readonly query: { readonly schema: infer Schema extends z.ZodType } }
+export type QueryInput<Route> = Route extends { readonly query: infer Schema extends z.ZodType }
   ? z.input<Schema>
   : undefined;
 
 /** A body as the handler receives it. */
-export type BodyOf<Route> = Route extends { readonly parsesBody: true }
-  ? object
-  : Route extends { readonly body: infer Schema extends z.ZodType }
-    ? z.output<Schema>
-    : undefined;
+export type BodyOf<Route> = Route extends { readonly isRaw: true }
+  ? undefined
+  : Route extends { readonly parsesBody: true }
+    ? object
+    : Route extends { readonly body: infer Schema extends z.ZodType }
+      ? z.output<Schema>
+      : undefined;
 
 /** A body as the caller sends it. */
 export type BodyInput<Route> = Route extends { readonly body: infer Schema extends z.ZodType }

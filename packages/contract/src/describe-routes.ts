@@ -11,7 +11,7 @@ export const describeRoutes = (tag: string, routes: Contracts): RouteDescription
     describeRoute(tag, key, { ...contract, errors: errorsOf(key, contract) }),
   );
 
-/** The same for routes that `serve` does not serve. They have only the errors that their contracts state. */
+/** The same for routes whose contracts state all their errors: those of the broker, of better-auth and of payment services. */
 export const describeAsStated = (tag: string, routes: Contracts): RouteDescription[] =>
   Object.entries(routes).map(([key, contract]) => describeRoute(tag, key, contract));
 

@@ -8,12 +8,11 @@ export {
   type Identified,
   type ParamsOf,
   type PathOf,
-  pathOf,
   type QueryInput,
   type QueryOf,
 } from './contract.ts';
 export { buildDocument, type OpenApiDocument, responseOf } from './document/build-document.ts';
-export { limitOf, type RateLimitName, rateLimits } from './limits.ts';
+export { limitOf, type RateLimitName } from './limits.ts';
 export { type Maxima, type Maximum, type MaximumName, maxima, usualMaxima } from './maxima.ts';
 export type { RouteDescription } from './route.ts';
-export type { pageContracts, serviceContracts } from './service.ts';
+export { descriptionContracts, healthContracts, pageContracts } from './service.ts';

@@ -52,7 +52,7 @@ export interface RouteDescription {
   readonly credentials: readonly Credential[];
   readonly isOpenToAll?: boolean | undefined;
   readonly pathParameters?: Readonly<Record<string, Note>> | undefined;
-  readonly query?: { readonly schema: z.ZodObject; readonly notes: Readonly<Record<string, Note>> } | undefined;
+  readonly query?: z.ZodObject | undefined;
   readonly headers?: Readonly<Record<string, HeaderNote>> | undefined;
   readonly body?: { readonly content: readonly Content[]; readonly required?: boolean } | undefined;
   readonly answers: readonly AnswerDescription[];
@@ -66,6 +66,8 @@ export interface OriginDescription {
   readonly title: string;
   readonly description: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
+  /** Modules whose schemas have names in the document: those whose export ends in `Schema`. */
+  readonly schemas: readonly Readonly<Record<string, unknown>>[];
   readonly routes: readonly RouteDescription[];
 }
 
@@ -80,9 +82,6 @@ export const csv: Content = {
   mediaType: 'text/csv',
   schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' },
 };
-
-/** The notes of a query that pages a list. */
-export const pageNotes = { limit: 'Entries per page.', cursor: '`next_cursor` of the previous page.' } as const;
 
 /** The note of a nonce that evidence is bound to. */
 export const nonceNote = {

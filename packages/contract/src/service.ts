@@ -1,13 +1,19 @@
-import { healthAnswerSchema, readinessAnswerSchema } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from './contract.ts';
 import { anywhere } from './errors.ts';
 import { json } from './route.ts';
 
+/** Answer of `GET /healthz`: the process lives. */
+export const healthAnswerSchema = z.strictObject({ status: z.literal('ok') });
+
+/** Answer of `GET /readyz`: whether it can serve. */
+export const readinessAnswerSchema = z.strictObject({ status: z.enum(['ready', 'not_ready']) });
+
 /** A server that is shutting down answers so on every route. */
 const shutting = ['internal_error', 'service_unavailable'] as const;
 
-/** Routes of both origins about the service itself. */
-export const serviceContracts = contracts({
+/** Whether the process runs and can serve. */
+export const healthContracts = contracts({
   'GET /healthz': {
     operationId: 'getHealth',
     summary: 'Check that the process runs',
@@ -34,6 +40,10 @@ export const serviceContracts = contracts({
     ],
     errors: shutting,
   },
+});
+
+/** The description of an origin. */
+export const descriptionContracts = contracts({
   'GET /v1/openapi.json': {
     operationId: 'getOpenApi',
     summary: 'Get this description',
@@ -50,6 +60,9 @@ export const serviceContracts = contracts({
     openToPages: true,
   },
 });
+
+/** Routes of both origins about the service itself. */
+export const serviceContracts = { ...healthContracts, ...descriptionContracts };
 
 /** Control's pages for people. */
 export const pageContracts = contracts({

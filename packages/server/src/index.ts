@@ -1,5 +1,4 @@
 export { AnswerCache } from './answers/answer-cache.ts';
-export { PublicAnswers } from './answers/public-answer.ts';
 export { mayBeLarge } from './bodies/request-bodies.ts';
 export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
 export { bearerToken, misplacedKey } from './credentials.ts';
@@ -12,8 +11,16 @@ export { AddressLimit, networkOf } from './network.ts';
 export { postJson } from './post-json.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat, type Task } from './repeat.ts';
+export {
+  type Answer,
+  type AnyHandlers,
+  type RouteCall,
+  registerRoutes,
+  type Served,
+  serveRoutes,
+} from './serve/serve-routes.ts';
 export { createServer, listenBacklog, type ServerOptions } from './server.ts';
-export { createMetricsApp, registerHealth, registerOpenApi } from './service-routes.ts';
+export { createMetricsApp, serveDescription, serveHealth } from './service-routes.ts';
 export {
   type AuthorityFiles,
   type BrokerConfig,

@@ -1,34 +1,27 @@
-import type { PathOf, serviceContracts } from '@sotto/contract';
+import { descriptionContracts, healthContracts } from '@sotto/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { PublicAnswer } from './answers/public-answer.ts';
-
-type Path = PathOf<typeof serviceContracts>;
+import { publicCache, serveRoutes } from './serve/serve-routes.ts';
 
 /**
- * Registers `GET /healthz` (the process is alive) and `GET /readyz` (it can serve). Both exist on every origin, without
+ * Serves `GET /healthz` (the process is alive) and `GET /readyz` (it can serve). Both exist on every origin, without
  * `/v1`.
  */
-export function registerHealth(app: FastifyInstance, isReady: () => Promise<boolean>): void {
-  app.get('/healthz' satisfies Path, async (_request, reply) => {
-    reply.header('cache-control', 'no-store');
-    return { status: 'ok' };
+export const serveHealth = (app: FastifyInstance, isReady: () => Promise<boolean>): void =>
+  serveRoutes(app)(healthContracts)({
+    'GET /healthz': async () => ({ status: 'ok' }),
+    'GET /readyz': async ({ reply }) => {
+      if (await isReady()) return { status: 'ready' };
+      reply.code(503).header('retry-after', '1');
+      return { status: 'not_ready' };
+    },
   });
-  app.get('/readyz' satisfies Path, async (_request, reply) => {
-    const ready = await isReady();
-    reply.code(ready ? 200 : 503).header('cache-control', 'no-store');
-    if (!ready) reply.header('retry-after', '1');
-    return { status: ready ? 'ready' : 'not_ready' };
-  });
-}
 
-/** Registers `GET /v1/openapi.json`, the description of an origin. It is serialized once. */
-export function registerOpenApi(app: FastifyInstance, document: object): void {
+/** Serves `GET /v1/openapi.json`, the description of an origin. It is serialized once. */
+export function serveDescription(app: FastifyInstance, document: object): void {
   const answer = new PublicAnswer(JSON.stringify(document));
-  app.get('/v1/openapi.json' satisfies Path, (request, reply) => {
-    reply
-      .header('cache-control', 'public, max-age=60, stale-while-revalidate=600')
-      .header('access-control-allow-origin', '*');
-    return answer.send(request, reply);
+  serveRoutes(app)(descriptionContracts)({
+    'GET /v1/openapi.json': ({ request, reply }) => answer.send(request, reply.headers(publicCache)),
   });
 }
 

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { packageIdSchema } from './requests/billing-request.ts';
 
 /**
  * Blind credits: Privacy Pass tokens of type 0x0002 (RFC 9578), blind RSA signatures of 2048 bits (RFC 9474). The functions here only
@@ -11,61 +10,24 @@ export const creditNusd = 100_000_000n;
 /** Credits are always withdrawn and deposited in this number, so that the number names nobody. */
 export const creditsPerLot = 50;
 
-const signatureBytes = 256;
+export const signatureBytes = 256;
 export const nonceBytes = 32;
 /** Type, nonce, challenge digest and key id, as in RFC 9578, section 6.1. The signature covers them. */
 export const tokenInputBytes = 2 + nonceBytes + 32 + 32;
 
-const hexDigest = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be a SHA-256 in lower-case hex' });
-const encoded = (bytes: number) =>
+/** Bytes in base64url. */
+export const base64urlField = (bytes: number) =>
   z
     .string()
     .length(Math.ceil((bytes * 4) / 3), { error: `must be ${bytes} bytes in base64url` })
     .regex(/^[\w-]+$/, { error: 'must be base64url without padding' });
 
-const lot = {
-  /** The issuer key that is to sign. */
-  key_id: hexDigest,
-  blinded: z.array(encoded(signatureBytes)).length(creditsPerLot),
-};
-
-/** Body of `POST /credits`. */
-export const withdrawCreditsSchema = z.strictObject({
-  code: z
-    .string()
-    .regex(/^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}$/, { error: 'must be a code of the dashboard' }),
-  ...lot,
-});
-
-/** Body of `POST /wallets/close`. */
-export const closeWalletSchema = z.strictObject({ close_secret: encoded(32), ...lot });
-
-/** Body of `POST /wallets`: 50 credits, or the package of an order. */
-export const createWalletSchema = z
-  .strictObject({
-    /** SHA-256 of the wallet's key, which is an inference key that the client made, in base64url. */
-    key_hash: encoded(32),
-    /** SHA-256 of the secret that closes the wallet. */
-    close_hash: encoded(32),
-    credits: z
-      .array(encoded(tokenInputBytes + signatureBytes))
-      .length(creditsPerLot)
-      .optional(),
-    package_id: packageIdSchema.optional(),
-  })
-  .refine(({ credits, package_id }) => (credits === undefined) !== (package_id === undefined), {
-    error: 'must have either `credits` or `package_id`',
-  });
-
 /** Answer of `POST /credits` and `POST /wallets/close`: signatures of the first of the blinded numbers. */
 export const signedCreditsSchema = z.strictObject({
-  signatures: z.array(encoded(signatureBytes)).max(creditsPerLot),
+  signatures: z.array(base64urlField(signatureBytes)).max(creditsPerLot),
   /** The wallet has more than a lot. Send another one. */
   more: z.literal(true).optional(),
 });
-
-/** Answer of `POST /credits/codes`. */
-export const creditCodeSchema = z.strictObject({ code: z.string(), expires_at: z.iso.datetime() });
 
 /** The issuer's name and keys, as clients pin them. `key` is an SPKI with the parameters of RFC 9578, in base64url. */
 export const creditIssuerSchema = z.strictObject({

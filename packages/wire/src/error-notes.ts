@@ -1,5 +1,5 @@
-import type { UsageError } from './answers/control.ts';
 import type { ErrorType } from './errors.ts';
+import type { UsageError } from './usage-words.ts';
 
 /** When an error type occurs and what its caller can do. */
 export interface ErrorNote {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelAnswer } from './answers/control.ts';
+import type { ModelAnswer } from './answers/models.ts';
 import { preferredModel } from './preferred-model.ts';
 
 const model = (id: string, { auto, privacy_class = 'private', price = 1 }: Partial<ModelAnswer> & { price?: number }) =>

@@ -1,4 +1,4 @@
-import type { ModelAnswer } from './answers/control.ts';
+import type { ModelAnswer } from './answers/models.ts';
 import { comparePrivacy } from './privacy.ts';
 
 /**

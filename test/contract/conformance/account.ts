@@ -1,4 +1,4 @@
-import { balanceAnswerSchema, usagePageSchema } from '@sotto/wire';
+import { balanceAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, bearer, flows, hello } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 
 /**
  * Every caller: no session, keys, sessions of other accounts and of operators, and each role in one workspace of the

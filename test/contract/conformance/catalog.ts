@@ -1,9 +1,9 @@
 import {
   capabilitiesAnswerSchema,
   measurementsAnswerSchema,
-  modelListAnswerSchema,
   uptimeAnswerSchema,
-} from '@sotto/wire';
+} from '@sotto/contract/control/catalog';
+import { modelListAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { allOf } from '../../kit/answer.ts';
 import { ask, bearer, redeem, ticketHeader } from '../../kit/client.ts';

@@ -1,4 +1,4 @@
-import { keyAnswerSchema } from '@sotto/wire';
+import { keyAnswerSchema } from '@sotto/contract/control/keys';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { ask, bearer, flows, redeem } from '../../kit/client.ts';

@@ -1,4 +1,4 @@
-import { ticketAnswerSchema } from '@sotto/wire';
+import { ticketAnswerSchema } from '@sotto/contract/control/tickets';
 import { describe, expect, it } from 'vitest';
 import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { controlOrigin } from '@sotto/contract/control';
-import { type AppAnswer, budgetAnswerSchema, type OrderAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
+import type { OrderAnswer } from '@sotto/contract/control/orders';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { budgetAnswerSchema } from '@sotto/contract/control/workspaces';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { Browser } from '../../kit/browser.ts';

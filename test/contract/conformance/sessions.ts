@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { balanceAnswerSchema, keyAnswerSchema, keyListAnswerSchema, usagePageSchema } from '@sotto/wire';
+import { keyAnswerSchema, keyListAnswerSchema } from '@sotto/contract/control/keys';
+import { balanceAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, bearer, flows, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';

@@ -1,4 +1,4 @@
-import { ticketAnswerSchema } from '@sotto/wire';
+import { ticketAnswerSchema } from '@sotto/contract/control/tickets';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { ask, bearer, hello, ticketHeader } from '../../kit/client.ts';

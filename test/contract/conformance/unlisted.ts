@@ -1,4 +1,6 @@
-import { modelListAnswerSchema, uptimeAnswerSchema, usagePageSchema } from '@sotto/wire';
+import { uptimeAnswerSchema } from '@sotto/contract/control/catalog';
+import { usagePageSchema } from '@sotto/contract/control/usage';
+import { modelListAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { type Answer, allOf } from '../../kit/answer.ts';
 import { ask, bearer, flows } from '../../kit/client.ts';

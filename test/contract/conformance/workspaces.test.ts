@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { invitationOfferAnswerSchema } from '@sotto/contract/control/invitations';
+import { keyListAnswerSchema } from '@sotto/contract/control/keys';
+import { balanceAnswerSchema, type UsagePage, usagePageSchema } from '@sotto/contract/control/usage';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import {
-  balanceAnswerSchema,
-  invitationOfferAnswerSchema,
-  keyListAnswerSchema,
-  type UsagePage,
-  usagePageSchema,
-  type WorkspaceRole,
   workspaceAnswerSchema,
   workspaceInvitationListAnswerSchema,
   workspaceListAnswerSchema,
   workspaceMemberListAnswerSchema,
-} from '@sotto/wire';
+} from '@sotto/contract/control/workspaces';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, bearer } from '../../kit/client.ts';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';

@@ -1,4 +1,5 @@
-import { imagesAnswerSchema, type UsagePage } from '@sotto/wire';
+import type { UsagePage } from '@sotto/contract/control/usage';
+import { imagesAnswerSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chargeOf } from '../../kit/books.ts';
 import { bearer } from '../../kit/client.ts';

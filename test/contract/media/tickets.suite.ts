@@ -1,4 +1,4 @@
-import { capabilitiesAnswerSchema } from '@sotto/wire';
+import { capabilitiesAnswerSchema } from '@sotto/contract/control/catalog';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, mint } from '../../kit/client.ts';
 import type { BytesAnswer } from '../../kit/open-bytes.ts';

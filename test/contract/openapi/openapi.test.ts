@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { AppAnswer } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../kit/browser.ts';
 import { bearer, ticketHeader } from '../../kit/client.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { monthlyGrantAnswerSchema } from '@sotto/wire';
+import { monthlyGrantAnswerSchema } from '@sotto/contract/control/billing';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { usageOf } from '../../kit/books.ts';

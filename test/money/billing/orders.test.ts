@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { billingCatalogSchema } from '@sotto/contract/control/billing';
+import { orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/contract/control/orders';
 import { whileHeld } from '@sotto/test-servers';
-import { billingCatalogSchema, orderAnswerSchema, orderPageSchema, receiptAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { expectCallersFault, expectError } from '../../kit/expect-error.ts';

@@ -1,4 +1,4 @@
-import { billingCatalogSchema } from '@sotto/wire';
+import { billingCatalogSchema } from '@sotto/contract/control/billing';
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../kit/expect-error.ts';
 import { get, post } from '../../kit/send.ts';

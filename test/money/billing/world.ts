@@ -4,19 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { creditAccount } from '@sotto/control/testing';
+import { type BillingSettingsAnswer, billingSettingsStateSchema } from '@sotto/contract/control/billing';
 import {
-  type BillingSettingsAnswer,
-  balanceAnswerSchema,
-  billingSettingsStateSchema,
   type OrderAnswer,
   orderAnswerSchema,
   orderPageSchema,
   type ReceiptAnswer,
   receiptPageSchema,
-  type WebhookAnswer,
-  webhookOutcomeSchema,
-} from '@sotto/wire';
+} from '@sotto/contract/control/orders';
+import { type WebhookAnswer, webhookOutcomeSchema } from '@sotto/contract/control/payment-webhooks';
+import { balanceAnswerSchema } from '@sotto/contract/control/usage';
+import { creditAccount } from '@sotto/control/testing';
 import { expect } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';

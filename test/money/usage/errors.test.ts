@@ -1,6 +1,6 @@
+import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
 import { withRedis } from '@sotto/test-servers';
-import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { expect, it } from 'vitest';
 import { expectBooked, expectNothingHeld, usageOf } from '../../kit/books.ts';
 import { ask, bearer, type Flow } from '../../kit/client.ts';

@@ -1,6 +1,6 @@
+import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { bookSettlements } from '@sotto/control/testing';
 import { until } from '@sotto/test-servers';
-import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { bearer } from '../../kit/client.ts';

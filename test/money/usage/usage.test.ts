@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { keyAnswerSchema } from '@sotto/contract/control/keys';
+import { usageDailyAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { bookSettlements } from '@sotto/control/testing';
-import { keyAnswerSchema, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearer, ticketHeader } from '../../kit/client.ts';
 import { expectError } from '../../kit/expect-error.ts';

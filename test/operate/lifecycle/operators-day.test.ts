@@ -1,5 +1,6 @@
+import { providerListAnswerSchema } from '@sotto/contract/control/operator';
+import { orderAnswerSchema } from '@sotto/contract/control/orders';
 import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis, until } from '@sotto/test-servers';
-import { orderAnswerSchema, providerListAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../kit/answer.ts';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { usagePageSchema } from '@sotto/contract/control/usage';
 import {
   noteSkip,
   redisSkipReason,
@@ -7,7 +8,6 @@ import {
   type TestPostgres,
   type TestRedis,
 } from '@sotto/test-servers';
-import { usagePageSchema } from '@sotto/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectSoundLedger, usageOf } from '../../kit/books.ts';

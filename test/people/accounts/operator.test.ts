@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { operatorContracts } from '@sotto/contract/control';
+import { operatorContracts } from '@sotto/contract/control/operator';
 import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { password } from '../../kit/signed-up.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type AppAnswer, appAnswerSchema, appListAnswerSchema } from '@sotto/wire';
+import { type AppAnswer, appAnswerSchema, appListAnswerSchema } from '@sotto/contract/control/connect';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, readAnswer } from '../../kit/answer.ts';

@@ -1,4 +1,4 @@
-import type { AppAnswer } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Concept, describeConformance } from '../../kit/conformance.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { AppAnswer } from '@sotto/contract/control/connect';
+import { workspaceListAnswerSchema } from '@sotto/contract/control/workspaces';
 import { whileHeld } from '@sotto/test-servers';
-import { type AppAnswer, workspaceListAnswerSchema } from '@sotto/wire';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readAnswer } from '../../kit/answer.ts';

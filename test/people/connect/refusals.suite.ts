@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AppAnswer, appAnswerSchema } from '@sotto/wire';
+import { type AppAnswer, appAnswerSchema } from '@sotto/contract/control/connect';
 import * as oauth from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redeem } from '../../kit/client.ts';

@@ -1,4 +1,4 @@
-import { capabilitiesAnswerSchema } from '@sotto/wire';
+import { capabilitiesAnswerSchema } from '@sotto/contract/control/catalog';
 import { describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/client.ts';
 import { describeConformance } from '../../kit/conformance.ts';

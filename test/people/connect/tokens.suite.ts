@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type AppAnswer, usagePageSchema, workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
+import { usagePageSchema } from '@sotto/contract/control/usage';
+import { workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/contract/control/workspaces';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, bearer, redeem } from '../../kit/client.ts';

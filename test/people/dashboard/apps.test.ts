@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/contract/control/connect';
 import { freePort } from '@sotto/test-servers';
-import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask, bearer } from '../../kit/client.ts';

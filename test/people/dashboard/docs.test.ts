@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { StatusAnswer } from '@sotto/contract/control/catalog';
 import { until } from '@sotto/test-servers';
-import { type StatusAnswer, type UsageError, usageErrorNotes } from '@sotto/wire';
+import { type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thoroughly.ts';

@@ -1,4 +1,4 @@
-import { monthlyGrantAnswerSchema } from '@sotto/wire';
+import { monthlyGrantAnswerSchema } from '@sotto/contract/control/billing';
 import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { peopleOf } from '../../kit/people.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { AppAnswer } from '@sotto/contract/control/connect';
 import { until } from '@sotto/test-servers';
-import type { AppAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { Answer } from '../../kit/answer.ts';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';

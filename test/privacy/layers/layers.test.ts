@@ -68,6 +68,8 @@ const sideDoors: readonly string[] = [
   '@sotto/contract/confidential',
   '@sotto/client/playground',
 ];
+/** A noun of the contract has a door of its own, so that a page that needs one list does not load the schemas of all. */
+const isNoun = (specifier: string): boolean => /^@sotto\/contract\/(?:control|confidential)\/[a-z-]+$/.test(specifier);
 const ours = (specifier: string): string | undefined => /^@sotto\/([^/]+)/.exec(specifier)?.[1];
 
 describe('the layers', () => {
@@ -85,6 +87,7 @@ describe('the layers', () => {
         const name = ours(specifier);
         if (name === undefined) continue;
         expect(mayImport[part], `${path} imports ${specifier}`).toContain(name);
+        if (isNoun(specifier)) continue;
         expect([`@sotto/${name}`, ...sideDoors], `${path} reaches into a package`).toContain(specifier);
       }
     }
@@ -188,7 +191,9 @@ describe('the broker', () => {
   const broker = files.filter(({ part }) => part === 'apps/confidential');
 
   it('does not use the routes of control', () => {
-    expect(broker.filter(({ imports }) => imports.includes('@sotto/contract/control'))).toEqual([]);
+    const isOfControl = (specifier: string): boolean => specifier.startsWith('@sotto/contract/control');
+    expect(files.filter(({ imports }) => imports.some(isOfControl)).length).toBeGreaterThan(20);
+    expect(broker.filter(({ imports }) => imports.some(isOfControl))).toEqual([]);
   });
 
   it('reads its environment in one place, before anything else is loaded', () => {

@@ -1,4 +1,7 @@
 import { type ProviderSet, readChatQuestion, readEmbeddingsQuestion } from '@sotto/confidential/testing';
+import { routingPreviewRequestSchema } from '@sotto/contract/control/routing';
+import { attestationTicketRequestSchema } from '@sotto/contract/control/tickets';
+import { usageDailyQuerySchema, usageQuerySchema } from '@sotto/contract/control/usage';
 import { loadAdapter } from '@sotto/providers';
 import { target as chatTarget, readImageUrl } from '@sotto/providers/testing';
 import {
@@ -13,7 +16,6 @@ import {
 import { readJsonBody } from '@sotto/server';
 import { bindingsOf } from '@sotto/state';
 import {
-  attestationTicketRequestSchema,
   chatRequestSchema,
   embeddingsRequestSchema,
   imageRequestSchema,
@@ -24,15 +26,12 @@ import {
   parseRequest,
   providerParameters,
   reasoningSelection,
-  routingPreviewRequestSchema,
   ServiceError,
   sealedChatSchema,
   sealedContentBytes,
   sealedQuestionSchema,
   speechRequestSchema,
   ticketRequestSchema,
-  usageDailyQuerySchema,
-  usageQuerySchema,
 } from '@sotto/wire';
 import type { z } from 'zod';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';

@@ -1,6 +1,5 @@
-import { pathOf } from '@sotto/contract';
-import type { ConfidentialContracts } from '@sotto/contract/confidential';
-import type { AddressLimit } from '@sotto/server';
+import { gatewayContracts } from '@sotto/contract/confidential/attestation';
+import { type AddressLimit, serveRoutes } from '@sotto/server';
 import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayAttestation } from './gateway-attestation.ts';
@@ -13,29 +12,30 @@ export interface AttestationRouteDependencies {
 const example = 'for example `?nonce=$(openssl rand -hex 32)`';
 
 /**
- * Registers `GET /v1/gateway/attestation?nonce=`, which gives evidence about this broker to any caller
+ * Serves `GET /v1/gateway/attestation?nonce=`, which gives evidence about this broker to any caller
  * (docs/use/verifying.md).
  */
-export function registerGatewayAttestation(
+export function serveGatewayAttestation(
   app: FastifyInstance,
   { attestation, limit }: AttestationRouteDependencies,
 ): void {
-  app.get(pathOf<ConfidentialContracts>('GET /v1/gateway/attestation'), async (request, reply) => {
-    // Pages verify, too, and the answer holds nothing that is meant for one origin only.
-    reply
-      .header('access-control-allow-origin', '*')
-      .header('access-control-expose-headers', `retry-after, ${headerNames.requestId}`);
-    const retryAfterS = limit.take(request.ip);
-    if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
-    const nonce = readNonce(request.query);
-    const document = await attestation.evidenceFor(nonce, () => !request.raw.socket.destroyed);
-    reply.header('cache-control', 'no-store').header(headerNames.requestId, request.id);
-    return document;
+  serveRoutes(app)(gatewayContracts)({
+    'GET /v1/gateway/attestation': async ({ request, query, reply }) => {
+      // Pages verify, too, and the answer holds nothing that is meant for one origin only.
+      reply
+        .header('access-control-allow-origin', '*')
+        .header('access-control-expose-headers', `retry-after, ${headerNames.requestId}`);
+      const retryAfterS = limit.take(request.ip);
+      if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
+      const nonce = readNonce(query);
+      const document = await attestation.evidenceFor(nonce, () => !request.raw.socket.destroyed);
+      reply.header(headerNames.requestId, request.id);
+      return document;
+    },
   });
 }
 
-function readNonce(query: unknown): string {
-  const { nonce } = query as { readonly nonce?: unknown };
+function readNonce({ nonce }: { readonly nonce?: unknown }): string {
   const refuse = (what: string): ServiceError =>
     new ServiceError('invalid_request', { message: `The query parameter \`nonce\` ${what}.`, param: 'nonce' });
   if (nonce === undefined) throw refuse(`is required: exactly 64 hex digits, fresh for each verification, ${example}`);

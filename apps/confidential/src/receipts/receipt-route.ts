@@ -1,9 +1,8 @@
-import { pathOf } from '@sotto/contract';
-import type { ConfidentialContracts } from '@sotto/contract/confidential';
-import type { AddressLimit } from '@sotto/server';
+import { receiptContracts } from '@sotto/contract/confidential/receipts';
+import { type AddressLimit, type RouteCall, serveRoutes } from '@sotto/server';
 import { openReceipt, type ReceiptKind, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { readReceiptSecret } from './receipt-secret.ts';
 
 export interface ReceiptRouteDependencies {
@@ -13,20 +12,18 @@ export interface ReceiptRouteDependencies {
 }
 
 /**
- * Registers the routes that return the receipts of the request that was sent with the same `x-router-receipt`, for an
+ * Serves the routes that return the receipts of the request that was sent with the same `x-router-receipt`, for an
  * hour: the broker's own, and that of the provider's enclave. Unknown and expired receipts look the same.
  */
-export function registerReceipts(app: FastifyInstance, deps: ReceiptRouteDependencies): void {
-  registerReceipt(app, 'GET /v1/inference/receipt', { ...deps, kind: 'gateway' });
-  registerReceipt(app, 'GET /v1/inference/receipt/enclave', { ...deps, kind: 'provider' });
-}
+export const serveReceipts = (app: FastifyInstance, deps: ReceiptRouteDependencies): void =>
+  serveRoutes(app)(receiptContracts)({
+    'GET /v1/inference/receipt': sendReceipt(deps, 'gateway'),
+    'GET /v1/inference/receipt/enclave': sendReceipt(deps, 'provider'),
+  });
 
-function registerReceipt(
-  app: FastifyInstance,
-  route: keyof ConfidentialContracts,
-  { state, limit, kind }: ReceiptRouteDependencies & { readonly kind: ReceiptKind },
-): void {
-  app.get(pathOf<ConfidentialContracts>(route), async (request, reply) => {
+const sendReceipt =
+  ({ state, limit }: ReceiptRouteDependencies, kind: ReceiptKind) =>
+  async ({ request, reply }: Pick<RouteCall<unknown>, 'request' | 'reply'>): Promise<FastifyReply> => {
     const secret = readReceiptSecret(request.headers);
     if (secret === undefined) {
       throw new ServiceError('invalid_request', {
@@ -42,13 +39,8 @@ function registerReceipt(
       if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
       throw new ServiceError('not_found', { message: absences[kind] });
     }
-    return reply
-      .header('cache-control', 'no-store')
-      .header('x-request-id', request.id)
-      .type('application/json; charset=utf-8')
-      .send(document);
-  });
-}
+    return reply.header('x-request-id', request.id).type('application/json; charset=utf-8').send(document);
+  };
 
 const absences: Readonly<Record<ReceiptKind, string>> = {
   gateway: 'There is no receipt under this secret, or no longer.',

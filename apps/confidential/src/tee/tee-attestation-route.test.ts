@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { Exchange } from '../admission/exchange.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
-import { registerTeeAttestation, type TeeAttestationDependencies } from './tee-attestation-route.ts';
+import { serveTeeAttestation, type TeeAttestationDependencies } from './tee-attestation-route.ts';
 
 const route = {
   ...{ id: 'm/one@vault', modelId: 'm/one', providerId: 'vault', publicProviderId: 'vault', upstreamModel: 'own' },
@@ -36,12 +36,10 @@ async function present(vault: CallableProvider | undefined) {
     },
     providers: { get: () => vault },
   } as unknown as TeeAttestationDependencies;
-  const handlers: ((request: FastifyRequest, reply: FastifyReply) => Promise<unknown>)[] = [];
-  const app = {
-    post: (_path: string, _options: object, handler: (typeof handlers)[number]) => handlers.push(handler),
-    get() {},
-  };
-  registerTeeAttestation(app as unknown as FastifyInstance, deps);
+  type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+  const handlers = new Map<string, Handler>();
+  const app = { route: (of: { method: string; handler: Handler }) => handlers.set(of.method, of.handler) };
+  serveTeeAttestation(app as unknown as FastifyInstance, deps);
   const ticket = sealTicket(ticketSealingKey, {
     ...{ v: 2, shard: 0, expiresAt: 1, accountRef: 'account', preferences: initialPreferences },
     bindings: { operation: 'chat', model: 'm/one', policy: '', reasoning: {} } as never,
@@ -49,9 +47,11 @@ async function present(vault: CallableProvider | undefined) {
   });
   const body = Buffer.from(JSON.stringify({ nonce: 'a'.repeat(64) }));
   const request = { headers: { 'x-router-ticket': ticket }, body } as unknown as FastifyRequest;
-  const reply = {} as FastifyReply;
+  const reply = { code: () => reply, header: () => reply } as unknown as FastifyReply;
   request.exchange = new Exchange(request, reply);
-  const refused = await handlers[0]?.(request, reply).catch((error: unknown) => error);
+  const refused = await handlers
+    .get('POST')?.(request, reply)
+    .catch((error: unknown) => error);
   return { taken, refused };
 }
 

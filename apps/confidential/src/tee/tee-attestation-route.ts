@@ -1,10 +1,9 @@
-import { pathOf } from '@sotto/contract';
-import type { ConfidentialContracts } from '@sotto/contract/confidential';
+import { teeContracts } from '@sotto/contract/confidential/attestation';
 import { NoEvidence } from '@sotto/providers';
 import { planAttested, type Route } from '@sotto/router';
-import { readJsonBody } from '@sotto/server';
+import { serveRoutes } from '@sotto/server';
 import type { OpenedTicket } from '@sotto/state';
-import { parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdmissionDependencies } from '../admission/admit.ts';
 import { bodyHolder } from '../admission/credential.ts';
@@ -31,48 +30,54 @@ const retryAfterS = 2;
 const maxWaiting = 32;
 
 /**
- * Registers `POST /v1/tee/attestation`: evidence of the ticket's enclave, for the caller's nonce
+ * Serves `POST /v1/tee/attestation`: evidence of the ticket's enclave, for the caller's nonce
  * (docs/use/verifying.md). The evidence is obtained for this call and never kept: a verifier trusts neither the broker
  * nor an older answer.
  */
-export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestationDependencies): void {
+export function serveTeeAttestation(app: FastifyInstance, deps: TeeAttestationDependencies): void {
   /** How many callers wait, by provider. */
   const waiting = new Map<string, number>();
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
     app.requestBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request.exchange)));
   };
-  const options = { config: { beforeBody }, errorHandler: completing(deps.admission, () => accepts) };
-  app.post(pathOf<ConfidentialContracts>('POST /v1/tee/attestation'), options, async (request, reply) => {
-    const asked = await readAttestation(deps, request);
-    const { providerId } = asked.enclave.route;
-    const before = waiting.get(providerId) ?? 0;
-    if (before >= maxWaiting) {
-      throw new ServiceError('service_unavailable', {
-        message: 'Too many ask for evidence of this provider. The ticket stays valid: try again shortly.',
-        retryAfterS,
+  serveRoutes(app)(teeContracts)({
+    'POST /v1/tee/attestation': {
+      config: { beforeBody },
+      errorHandler: completing(deps.admission, () => accepts),
+      handler: async ({ request, body: { nonce }, reply }) => {
+        const asked = await readAttestation(deps, request, nonce);
+        const { providerId } = asked.enclave.route;
+        const before = waiting.get(providerId) ?? 0;
+        if (before >= maxWaiting) {
+          throw new ServiceError('service_unavailable', {
+            message: 'Too many ask for evidence of this provider. The ticket stays valid: try again shortly.',
+            retryAfterS,
+          });
+        }
+        waiting.set(providerId, before + 1);
+        try {
+          await takeTicket(deps.admission, asked, request.exchange);
+          // From here on the ticket is taken, so no refusal needs its rate limits.
+          request.exchange.isTold = true;
+          const document = await evidenceOf(deps, asked).catch((error: unknown) => {
+            // The ticket is spent, so sending it again cannot help.
+            reply.header('x-should-retry', 'false');
+            throw error;
+          });
+          // Its shape follows the family of the enclave, which the compiler cannot know.
+          return reply.header('x-request-id', request.id).send(document);
+        } finally {
+          waiting.set(providerId, (waiting.get(providerId) ?? 1) - 1);
+        }
+      },
+    },
+    // With a key, this path belongs to control alone. The answer says so, because no client should send its key here.
+    'GET /v1/tee/attestation': async () => {
+      throw new ServiceError('not_found', {
+        message:
+          'With a key, evidence is given at the control origin. Here it takes `POST` with an attestation ticket.',
       });
-    }
-    waiting.set(providerId, before + 1);
-    try {
-      await takeTicket(deps.admission, asked, request.exchange);
-      // From here on the ticket is taken, so no refusal needs its rate limits.
-      request.exchange.isTold = true;
-      const document = await evidenceOf(deps, asked).catch((error: unknown) => {
-        // The ticket is spent, so sending it again cannot help.
-        reply.header('x-should-retry', 'false');
-        throw error;
-      });
-      reply.header('cache-control', 'no-store').header('x-request-id', request.id);
-      return document;
-    } finally {
-      waiting.set(providerId, (waiting.get(providerId) ?? 1) - 1);
-    }
-  });
-  // With a key, this path belongs to control alone. The answer says so, because no client should send its key here.
-  app.get(pathOf<ConfidentialContracts>('GET /v1/tee/attestation'), () => {
-    throw new ServiceError('not_found', {
-      message: 'With a key, evidence is given at the control origin. Here it takes `POST` with an attestation ticket.',
-    });
+    },
   });
 }
 
@@ -101,9 +106,9 @@ async function ticketOf(deps: AdmissionDependencies, exchange: Exchange) {
 async function readAttestation(
   { admission, providers }: Pick<TeeAttestationDependencies, 'admission' | 'providers'>,
   request: FastifyRequest,
+  nonce: string,
 ): Promise<AskedAttestation> {
   const { envelope, ticketHash } = await ticketOf(admission, request.exchange);
-  const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));
   return { envelope, ticketHash, nonce, enclave: enclaveOf(providers, routeOf(admission, envelope)) };
 }
 

@@ -1,4 +1,10 @@
-import { type ActAnswer, type ActName, type ActPage, type ActQuery, actPageSchema } from '@sotto/wire';
+import {
+  type ActAnswer,
+  type ActName,
+  type ActPage,
+  type ActQuery,
+  actPageSchema,
+} from '@sotto/contract/control/audit';
 import type { FastifyReply } from 'fastify';
 import type pg from 'pg';
 import type { acts } from '../database/administration-schema.ts';

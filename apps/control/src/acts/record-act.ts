@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ActName } from '@sotto/wire';
+import type { ActName } from '@sotto/contract/control/audit';
 import type pg from 'pg';
 
 /** Who acts: a member of a workspace, an operator, or the operator at the command line. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { alertContracts } from '@sotto/contract/control';
+import { alertContracts } from '@sotto/contract/control/alerts';
 import { repeat } from '@sotto/server';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';

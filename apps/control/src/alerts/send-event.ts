@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { type LookupAddress, type LookupOptions, lookup as lookUp } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
+import type { WebhookDelivery } from '@sotto/contract/control/alerts';
 import { postJson } from '@sotto/server';
 import type { BudgetScope } from '@sotto/state';
-import type { WebhookDelivery } from '@sotto/wire';
 import ipaddr from 'ipaddr.js';
 
 /** An event that a webhook receives. It names no key, model, request or person. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AlertWebhookAnswer, NewAlertWebhookAnswer } from '@sotto/wire';
+import type { AlertWebhookAnswer, NewAlertWebhookAnswer } from '@sotto/contract/control/alerts';
 import type pg from 'pg';
 import { z } from 'zod';
 import { byAccount, recordAct } from '../acts/record-act.ts';

@@ -1,5 +1,6 @@
+import type { BillingSettings, BillingSettingsAnswer } from '@sotto/contract/control/billing';
 import { type Nusd, nusdToUsd, orderTotal, usdToNusd } from '@sotto/money';
-import { type BillingSettings, type BillingSettingsAnswer, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { billingSettings } from '../database/billing-schema.ts';
 import type { SqlRow } from '../database/columns.ts';

@@ -1,6 +1,7 @@
-import { billingContracts } from '@sotto/contract/control';
+import { type BillingCatalog, billingContracts } from '@sotto/contract/control/billing';
+import { orderContracts } from '@sotto/contract/control/orders';
 import { nusdToUsd, orderTotal } from '@sotto/money';
-import { type BillingCatalog, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { readRequestedSettings, readSettings, requireSavedCard, writeSettings } from './account-settings.ts';
@@ -34,6 +35,17 @@ export function serveBilling(
 
     'GET /v1/billing/grant': ({ caller }) => readMonthlyGrant({ pool, monthlyGrantNusd, now }, caller.accountId),
 
+    'GET /v1/billing/settings': ({ caller }) => readSettings(pool, caller.accountId, at()),
+
+    'PUT /v1/billing/settings': async ({ caller: { accountId }, body }) => {
+      if (!isPrepaid && body.auto_top_up != null) throw nothingIsSold();
+      const requested = readRequestedSettings(plan, body);
+      if (requested.auto?.enabled === true) await requireSavedCard(cards, accountId);
+      await writeSettings(pool, accountId, requested);
+      return readSettings(pool, accountId, at());
+    },
+  });
+  serve(orderContracts)({
     'POST /v1/billing/orders': async ({ caller: { accountId }, body, reply }) => {
       if (!isPrepaid) throw nothingIsSold();
       if (body.save_card === true && body.rail !== 'card') {
@@ -68,16 +80,6 @@ export function serveBilling(
       const receipt = await findReceipt(pool, caller.accountId, params.receiptNumber);
       if (receipt === undefined) throw notFound('receipt');
       return sendReceipt(reply, receipt, query.format);
-    },
-
-    'GET /v1/billing/settings': ({ caller }) => readSettings(pool, caller.accountId, at()),
-
-    'PUT /v1/billing/settings': async ({ caller: { accountId }, body }) => {
-      if (!isPrepaid && body.auto_top_up != null) throw nothingIsSold();
-      const requested = readRequestedSettings(plan, body);
-      if (requested.auto?.enabled === true) await requireSavedCard(cards, accountId);
-      await writeSettings(pool, accountId, requested);
-      return readSettings(pool, accountId, at());
     },
   });
 }

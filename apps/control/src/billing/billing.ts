@@ -16,7 +16,7 @@ import { BtcpayClient } from './rails/btcpay-client.ts';
 import { BtcpayRail } from './rails/btcpay-rail.ts';
 import { btcpayWebhook } from './rails/btcpay-webhook.ts';
 import { testRail } from './rails/rail.ts';
-import { registerWebhooks } from './webhook-routes.ts';
+import { serveWebhooks } from './webhook-routes.ts';
 
 /** Packages, terms and rails, as read at the start. */
 export interface BillingOptions {
@@ -82,9 +82,9 @@ export async function buildBilling({
   if (settings.test && !setting.isLoopback(new URL(origin).hostname)) events.testRailOn();
   return {
     orderWallet: (asked) => orderWallet(orders, asked),
-    register({ app, serve }) {
+    register({ serve }) {
       serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
-      registerWebhooks(app, {
+      serveWebhooks(serve, {
         orders,
         readers: {
           stripe,

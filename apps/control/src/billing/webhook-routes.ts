@@ -1,14 +1,13 @@
-import { pathOf } from '@sotto/contract';
-import type { webhookContracts } from '@sotto/contract/control';
-import { type RailName, ServiceError, type WebhookAnswer } from '@sotto/wire';
-import type { FastifyInstance } from 'fastify';
+import type { RailName } from '@sotto/contract/control/orders';
+import { type WebhookAnswer, webhookContracts } from '@sotto/contract/control/payment-webhooks';
+import { ServiceError } from '@sotto/wire';
+import type { FastifyRequest } from 'fastify';
 import { limitByAddress } from '../limits/rate-limits.ts';
+import type { Serve } from '../serve/serve.ts';
 import { type Applied, type ApplyDependencies, applyEvent } from './orders/apply-event.ts';
 import { messageOf } from './orders/order-record.ts';
 import { findOrderId } from './orders/order-store.ts';
 import { type Delivery, RailError, type WebhookReader } from './rails/rail.ts';
-
-type Webhooks = typeof webhookContracts;
 
 /** By address: all deliveries of a service come from a few. Rejecting a bad signature costs one HMAC. */
 const deliveriesAMinute = 6_000;
@@ -19,52 +18,55 @@ export interface WebhookRoutesDependencies {
 }
 
 /**
- * Registers the webhooks of payment services. A delivery with a good signature gets 200 and an explanation, even if we
+ * Serves the webhooks of payment services. A delivery with a good signature gets 200 and an explanation, even if we
  * can do nothing with it: sending it again would not help. The status 503 asks the service to deliver again, because we
  * cannot know the outcome yet. The status 400 rejects a delivery that is malformed or not signed with the secret.
  */
-export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDependencies): void {
-  const { readers } = deps;
-  const routes = [
-    {
-      path: pathOf<Webhooks>('POST /v1/billing/webhooks/stripe'),
+export const serveWebhooks = (serve: Serve, deps: WebhookRoutesDependencies): void =>
+  serve(webhookContracts)({
+    'POST /v1/billing/webhooks/stripe': taking(deps, {
       rail: 'card',
       header: 'stripe-signature',
-      reader: readers.stripe,
-    },
-    {
-      path: pathOf<Webhooks>('POST /v1/billing/webhooks/btcpay'),
+      reader: deps.readers.stripe,
+    }),
+    'POST /v1/billing/webhooks/btcpay': taking(deps, {
       rail: 'crypto',
       header: 'btcpay-sig',
-      reader: readers.btcpay,
-    },
-  ] as const;
-  for (const { path, rail, header, reader } of routes) {
-    app.post(path, { config: limitByAddress(deliveriesAMinute) }, async (request, reply) => {
-      if (reader === undefined) {
-        throw new ServiceError('rail_disabled', { message: `Payment by \`${rail}\` is not configured here.` });
-      }
-      const { body } = request;
-      const signature = request.headers[header];
-      const delivery = await reader
-        .read({
-          body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
-          signature: typeof signature === 'string' ? signature : undefined,
-          nowMs: deps.orders.now(),
-        })
-        .catch((error: unknown) => {
-          if (!(error instanceof RailError)) throw error;
-          deps.orders.events.railFailed({ rail, action: 'webhook', code: error.code });
-          throw new ServiceError('service_unavailable', {
-            message: 'The payment service cannot be asked about this event. Deliver it again.',
-            retryAfterS: 60,
-          });
-        });
-      reply.header('cache-control', 'no-store');
-      return handleDelivery(deps, rail, delivery);
-    });
-  }
+      reader: deps.readers.btcpay,
+    }),
+  });
+
+interface Webhook {
+  readonly rail: RailName;
+  readonly header: string;
+  readonly reader: WebhookReader | undefined;
 }
+
+const taking = (deps: WebhookRoutesDependencies, { rail, header, reader }: Webhook) => ({
+  config: limitByAddress(deliveriesAMinute),
+  handler: async ({ request }: { readonly request: FastifyRequest }): Promise<WebhookAnswer> => {
+    if (reader === undefined) {
+      throw new ServiceError('rail_disabled', { message: `Payment by \`${rail}\` is not configured here.` });
+    }
+    const { body } = request;
+    const signature = request.headers[header];
+    const delivery = await reader
+      .read({
+        body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+        signature: typeof signature === 'string' ? signature : undefined,
+        nowMs: deps.orders.now(),
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof RailError)) throw error;
+        deps.orders.events.railFailed({ rail, action: 'webhook', code: error.code });
+        throw new ServiceError('service_unavailable', {
+          message: 'The payment service cannot be asked about this event. Deliver it again.',
+          retryAfterS: 60,
+        });
+      });
+    return handleDelivery(deps, rail, delivery);
+  },
+});
 
 async function handleDelivery(
   { orders }: WebhookRoutesDependencies,

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/contract/control/catalog';
 import { type MeasuredAttempt, MeasurementTallies, MeasurementWindow, type Model, type Route } from '@sotto/router';
 import { createMemoryState, MemoryStore } from '@sotto/state';
-import { measurementsAnswerSchema, statusAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, describe, expect, it } from 'vitest';
 import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
 import { CatalogKeeper } from './catalog-keeper.ts';

@@ -1,4 +1,10 @@
-import { catalogContracts } from '@sotto/contract/control';
+import {
+  type CapabilitiesAnswer,
+  catalogContracts,
+  type MeasurementsAnswer,
+  type StatusAnswer,
+  type UptimeAnswer,
+} from '@sotto/contract/control/catalog';
 import {
   type MeasurementWindow,
   type Model,
@@ -9,16 +15,7 @@ import {
   windowHours,
 } from '@sotto/router';
 import { AnswerCache, repeat } from '@sotto/server';
-import {
-  type CapabilitiesAnswer,
-  initialPreferences,
-  type MeasurementsAnswer,
-  type ModelListAnswer,
-  type Preferences,
-  ServiceError,
-  type StatusAnswer,
-  type UptimeAnswer,
-} from '@sotto/wire';
+import { initialPreferences, type ModelListAnswer, type Preferences, ServiceError } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';

@@ -1,5 +1,5 @@
+import type { StatusAnswer } from '@sotto/contract/control/catalog';
 import { windowHours } from '@sotto/router';
-import type { StatusAnswer } from '@sotto/wire';
 import type pg from 'pg';
 
 export interface PlaneLifeDependencies {

@@ -1,5 +1,5 @@
 import type { Maxima } from '@sotto/contract';
-import { appContracts, grantContracts } from '@sotto/contract/control';
+import { appContracts, grantContracts } from '@sotto/contract/control/connect';
 import { repeat } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { ApiCredentials } from '../credentials/api-credentials.ts';

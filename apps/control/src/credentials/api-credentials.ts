@@ -1,6 +1,7 @@
+import type { AppScope } from '@sotto/contract/control/app-scopes';
 import { bearerToken, misplacedKey } from '@sotto/server';
 import { apiKeyKind, generationOf, hashSecret, type KeyKind } from '@sotto/state';
-import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
+import { preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';

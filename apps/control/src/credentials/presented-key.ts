@@ -1,5 +1,6 @@
+import type { AppScope } from '@sotto/contract/control/app-scopes';
 import type { KeyKind } from '@sotto/state';
-import type { AppScope, Preferences } from '@sotto/wire';
+import type { Preferences } from '@sotto/wire';
 
 /** A key that authenticated a request, directly or through an access token. */
 export interface PresentedKey {

@@ -1,5 +1,5 @@
+import type { PayTo } from '@sotto/contract/control/wallets';
 import { type OrderFlag, orderStatuses } from '@sotto/money';
-import type { PayTo } from '@sotto/wire';
 import { sql } from 'drizzle-orm';
 import {
   bigint,

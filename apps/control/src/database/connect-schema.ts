@@ -1,4 +1,4 @@
-import type { AppScope } from '@sotto/wire';
+import type { AppScope } from '@sotto/contract/control/app-scopes';
 import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
 import { accountId, apiKeys } from './schema.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
-import { type KeyAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { apiKeys } from '../database/schema.ts';
@@ -36,19 +36,6 @@ export interface NewKey extends SentRules {
 export interface KeyChange extends SentRules {
   readonly name?: string | undefined;
   readonly isDisabled?: boolean | undefined;
-}
-
-/** Converts a limit from USD to nano-USD. Null is no limit, undefined stays. Throws `invalid_request`. */
-export function readLimit(usd: number | null | undefined): Nusd | null | undefined {
-  if (usd == null) return usd;
-  const nusd = usdToNusd(usd);
-  if (nusd === undefined) {
-    throw new ServiceError('invalid_request', {
-      message: '`credit_limit_usd` takes at most nine decimals.',
-      param: 'credit_limit_usd',
-    });
-  }
-  return nusd;
 }
 
 type KeyRow = Omit<
@@ -139,22 +126,24 @@ export async function updateKey(
 /** Most secrets of a key that work at the same time. */
 const maxSecrets = 5;
 
+/** The result of a rotation. Unless it is `rotated`, the caller must roll back. */
+type Rotation =
+  | { readonly outcome: 'rotated'; readonly key: KeyAnswer & { readonly key: string } }
+  | { readonly outcome: 'revoked' }
+  /** As many earlier secrets would still work as may. The first of them ends at `nextEnd`. */
+  | { readonly outcome: 'full'; readonly secrets: number; readonly most: number; readonly nextEnd: Date };
+
 /**
  * Gives a key another secret. Its secrets so far work for `overlapMs` more, or until an earlier rotation ends them, so that after the
- * overlap only the new one works. Returns undefined if the key was revoked. Only this answer contains the secret. The caller holds
- * the workspace's lock.
+ * overlap only the new one works. Only this answer contains the secret. The caller holds the workspace's lock.
  */
-export async function rotateKey(
-  client: pg.PoolClient,
-  keyId: string,
-  overlapMs: number,
-): Promise<(KeyAnswer & { readonly key: string }) | undefined> {
+export async function rotateKey(client: pg.PoolClient, keyId: string, overlapMs: number): Promise<Rotation> {
   const found = await client.query<{ kind: KeyKind }>(
     'select kind from api_keys where id = $1 and revoked_at is null for update',
     [keyId],
   );
   const [key] = found.rows;
-  if (key === undefined) return undefined;
+  if (key === undefined) return { outcome: 'revoked' };
   const secret = createApiKey(key.kind);
   await client.query(
     `insert into key_secrets (hash, key_id, preview, created_at) select hash, id, preview, created_at from api_keys k
@@ -171,13 +160,8 @@ export async function rotateKey(
     [keyId],
   );
   const [next] = earlier;
-  if (next !== undefined && earlier.length >= maxSecrets) {
-    throw new ServiceError('conflict', {
-      message:
-        `${earlier.length} earlier secrets of this key would still work; the most is ${maxSecrets - 1}. ` +
-        `Rotate with \`overlap_hours\` 0, which ends them, or wait until ${next.ends_at.toISOString()}.`,
-    });
-  }
+  if (next !== undefined && earlier.length >= maxSecrets)
+    return { outcome: 'full', secrets: earlier.length, most: maxSecrets - 1, nextEnd: next.ends_at };
   await client.query('insert into key_secrets (hash, key_id, preview) values ($1, $2, $3)', [
     hashSecret(secret),
     keyId,
@@ -187,7 +171,8 @@ export async function rotateKey(
     `update api_keys set preview = $2, generation = generation + 1 where id = $1 returning ${columns}`,
     [keyId, previewOf(secret)],
   );
-  return rows[0] && { ...toAnswer(rows[0]), key: secret };
+  const [row] = rows;
+  return row === undefined ? { outcome: 'revoked' } : { outcome: 'rotated', key: { ...toAnswer(row), key: secret } };
 }
 
 /** Revokes a key with its budget, and keeps its history. Revoking it again changes nothing. */

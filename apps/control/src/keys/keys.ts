@@ -1,7 +1,7 @@
 import type { Maxima } from '@sotto/contract';
-import { keyContracts } from '@sotto/contract/control';
+import { keyContracts, type UpdateKey } from '@sotto/contract/control/keys';
 import type { KeyKind } from '@sotto/state';
-import { autoModelId, ServiceError, type UpdateKey } from '@sotto/wire';
+import { autoModelId, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
@@ -14,7 +14,8 @@ import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { assertMay } from '../workspaces/permissions.ts';
 import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
-import { insertKey, type KeyChange, listKeys, readLimit, revokeKey, rotateKey, updateKey } from './key-store.ts';
+import { insertKey, type KeyChange, listKeys, revokeKey, rotateKey, updateKey } from './key-store.ts';
+import { readLimit } from './read-limit.ts';
 
 export interface KeysDependencies {
   readonly pool: pg.Pool;
@@ -106,12 +107,12 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
       const key = await inTransaction(pool, async (client) => {
         const { workspaceId, createdBy } = await lockKey(client, accountId, id);
         const rotated = await rotateKey(client, id, Math.round(overlap_hours * 3_600_000));
-        if (rotated === undefined) return undefined;
+        if (rotated.outcome === 'revoked') throw notFound('key');
+        if (rotated.outcome === 'full') throw tooManySecrets(rotated);
         const act = { actor: byAccount(accountId), act: 'key_rotated', accountId: createdBy, workspaceId } as const;
         await recordAct(client, { ...act, details: { key_id: id, overlap_hours } });
-        return rotated;
+        return rotated.key;
       });
-      if (key === undefined) throw notFound('key');
       // The secret is shown only once, so this answers even if the state is unavailable.
       await projectKeys(projector, [id]);
       return key;
@@ -129,6 +130,17 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     },
   });
 }
+
+const tooManySecrets = (full: {
+  readonly secrets: number;
+  readonly most: number;
+  readonly nextEnd: Date;
+}): ServiceError =>
+  new ServiceError('conflict', {
+    message:
+      `${full.secrets} earlier secrets of this key would still work; the most is ${full.most}. ` +
+      `Rotate with \`overlap_hours\` 0, which ends them, or wait until ${full.nextEnd.toISOString()}.`,
+  });
 
 type SentRules = Pick<
   UpdateKey,

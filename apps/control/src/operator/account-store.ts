@@ -1,6 +1,7 @@
+import type { AccountAnswer, AccountPage, AccountQuery } from '@sotto/contract/control/operator';
 import { maxNusd, type Nusd, nusdToUsd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
-import { type AccountAnswer, type AccountPage, type AccountQuery, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../acts/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';

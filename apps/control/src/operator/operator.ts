@@ -1,6 +1,6 @@
-import { operatorContracts } from '@sotto/contract/control';
+import { type AccountAnswer, operatorContracts } from '@sotto/contract/control/operator';
 import { type Nusd, usdToNusd } from '@sotto/money';
-import { type AccountAnswer, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { answerActs } from '../acts/act-store.ts';
 import type { Actor } from '../acts/record-act.ts';

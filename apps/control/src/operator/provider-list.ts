@@ -1,7 +1,7 @@
+import type { ProviderListAnswer } from '@sotto/contract/control/operator';
 import { nusdToUsd } from '@sotto/money';
 import type { Route } from '@sotto/router';
 import { monthOf } from '@sotto/state';
-import type { ProviderListAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { shareOf } from '../catalog/plane-life.ts';

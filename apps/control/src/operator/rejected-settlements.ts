@@ -1,6 +1,6 @@
+import type { RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
 import { nusdToUsd } from '@sotto/money';
 import { parseSettlement } from '@sotto/state';
-import type { RejectedSettlementListAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';

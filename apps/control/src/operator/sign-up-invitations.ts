@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SignUpInvitationAnswer } from '@sotto/wire';
+import type { SignUpInvitationAnswer } from '@sotto/contract/control/operator';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../acts/record-act.ts';
 import type { signUpInvitations } from '../database/administration-schema.ts';

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
-import { buildDocument, type pageContracts, pathOf } from '@sotto/contract';
+import { buildDocument, pageContracts } from '@sotto/contract';
 import { controlOrigin } from '@sotto/contract/control';
-import { registerOpenApi } from '@sotto/server';
+import { serveDescription } from '@sotto/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Domain } from '../domain.ts';
 import { escaped } from '../serve/escaped.ts';
@@ -22,7 +22,9 @@ export interface Dashboard {
   isFile(path: string): boolean;
   /** Answers a `GET` of the page or one of its files. Returns whether it did. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean;
+  /** Registers what sends its files. */
   register(app: FastifyInstance): Promise<void>;
+  sendPage(reply: FastifyReply): FastifyReply;
 }
 
 const icon = '/favicon.svg';
@@ -51,6 +53,7 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
 
   return {
     isFile,
+    sendPage,
     answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '';
       if (request.method !== 'GET' && request.method !== 'HEAD') return false;
@@ -68,20 +71,21 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
     },
     async register(app) {
       await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, decorateReply: true });
-      app.get('/', async (_request, reply) => sendPage(reply));
     },
   };
 }
 
 /** Serves the dashboard and the description of this origin. */
 export const buildPages = ({ dashboard }: { readonly dashboard: Dashboard }): Domain => ({
-  async register({ app }) {
-    registerOpenApi(app, buildDocument(controlOrigin));
-    // Programs that read no pages get the description itself.
-    app.get(pathOf<typeof pageContracts>('GET /v1/docs'), async ({ headers }, reply) =>
-      reply.redirect(headers.accept?.includes('text/html') === true ? '/reference' : '/v1/openapi.json', 302),
-    );
+  async register({ app, serve }) {
+    serveDescription(app, buildDocument(controlOrigin));
     await dashboard.register(app);
+    serve(pageContracts)({
+      'GET /': async ({ reply }) => dashboard.sendPage(reply),
+      // Programs that read no pages get the description itself.
+      'GET /v1/docs': async ({ request: { headers }, reply }) =>
+        reply.redirect(headers.accept?.includes('text/html') === true ? '/reference' : '/v1/openapi.json', 302),
+    });
   },
 });
 

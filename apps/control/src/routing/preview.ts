@@ -1,3 +1,4 @@
+import type { EligibleModelsAnswer, RoutingPreview, RoutingPreviewAnswer } from '@sotto/contract/control/routing';
 import { nusdToUsd } from '@sotto/money';
 import {
   asksForE2ee,
@@ -17,13 +18,7 @@ import {
   routingOf,
   speechBounds,
 } from '@sotto/router';
-import {
-  autoModelId,
-  type EligibleModelsAnswer,
-  parseModelReference,
-  type RoutingPreview,
-  type RoutingPreviewAnswer,
-} from '@sotto/wire';
+import { autoModelId, parseModelReference } from '@sotto/wire';
 
 /** The prompt size that a preview assumes if none is given. */
 const typicalPromptTokens = 1000;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { routingContracts } from '@sotto/contract/control';
+import { type EligibleModelsAnswer, routingContracts } from '@sotto/contract/control/routing';
 import { permitsAllOf, readPreferences } from '@sotto/router';
 import { AnswerCache } from '@sotto/server';
-import { type EligibleModelsAnswer, type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
+import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';

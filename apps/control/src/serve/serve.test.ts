@@ -11,7 +11,7 @@ const routes = contracts({
     summary: 'Make a thing',
     credentials: [],
     params: { id: { note: 'An id.', id: 'key' } },
-    query: { schema: z.strictObject({ times: z.coerce.number().optional() }), notes: { times: 'How often.' } },
+    query: z.strictObject({ times: z.coerce.number().optional() }),
     body: thing,
     status: 201,
     answer: z.strictObject({ said: z.string() }),

@@ -1,8 +1,8 @@
-import type { AnswerOf, BodyOf, Contract, Contracts, ParamsOf, QueryOf } from '@sotto/contract';
-import { PublicAnswers, readJsonBody } from '@sotto/server';
+import type { Contract, Contracts } from '@sotto/contract';
+import { type Answer, type AnyHandlers, type RouteCall, registerRoutes, type Served } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
-import { assertStorable, isStorable, parseRequest, ServiceError } from '@sotto/wire';
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { assertStorable, isStorable, ServiceError } from '@sotto/wire';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiCredentials, rememberKey, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
 import {
@@ -21,22 +21,14 @@ type CallerOf<Route> = Route extends { readonly readsCaller: true } | { readonly
     ? SignedIn
     : PresentedKey;
 
-/** The arguments of a handler: everything that its contract names, checked and parsed. */
-export interface Call<Route> {
+/** The arguments of a handler: its caller, and everything that its contract names, checked and parsed. */
+export interface Call<Route> extends RouteCall<Route> {
   readonly caller: CallerOf<Route>;
-  readonly params: ParamsOf<Route>;
-  readonly query: QueryOf<Route>;
-  readonly body: BodyOf<Route>;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
 }
-
-/** An answer. A handler that sends another format, such as CSV, returns its reply. */
-type Answer<Route> = AnswerOf<Route> | FastifyReply;
 
 /** A handler for each route. */
 export type Handlers<Routes extends Contracts> = {
-  readonly [Key in keyof Routes]: (call: Call<Routes[Key]>) => Promise<Answer<Routes[Key]>>;
+  readonly [Key in keyof Routes]: Served<(call: Call<Routes[Key]>) => Promise<Answer<Routes[Key]>>>;
 };
 
 /** The dependencies of all routes. */
@@ -51,78 +43,18 @@ export interface ServeDependencies {
 export type Serve = <Routes extends Contracts>(routes: Routes) => (handlers: Handlers<Routes>) => void;
 
 /**
- * Registers routes by their contracts. For each request it reads the credential, then parameters, query and body, and
- * throws the error of the first invalid one. Answers are `no-store` unless the contract says otherwise. The function is
- * curried so that the literals of a contract keep their types.
+ * Returns the function that registers routes by their contracts. It is curried so that the literals of a contract keep their types.
  */
 export const serving =
   (app: FastifyInstance, deps: ServeDependencies): Serve =>
   (routes) =>
-  (handlers) => {
-    const publicAnswers = new PublicAnswers();
-    const byKey: Readonly<Record<string, Handler | undefined>> = handlers;
-    for (const [key, contract] of Object.entries(routes)) {
-      const handler = byKey[key];
-      if (handler === undefined) throw new Error(`${key} has no handler`);
-      serveRoute(app, deps, { key, contract, handler, publicAnswers });
-    }
-  };
-
-/** A handler of any route. */
-type Handler = (call: never) => Promise<unknown>;
-
-interface ServedRoute {
-  readonly key: string;
-  readonly contract: Contract;
-  readonly handler: Handler;
-  readonly publicAnswers: PublicAnswers;
-}
-
-function serveRoute(
-  app: FastifyInstance,
-  deps: ServeDependencies,
-  { key, contract, handler, publicAnswers }: ServedRoute,
-): void {
-  const [method = '', path = ''] = key.split(' ');
-  const callerOf = callerReader(deps, key, contract);
-  app.route({
-    method,
-    url: path.replace(/\{(\w+)\}/g, ':$1'),
-    ...(contract.limit === undefined ? {} : { config: deps.limits[contract.limit] }),
-    handler: async (request, reply) => {
-      const caller = await callerOf(request);
-      const params = readParams(contract, request.params as Readonly<Record<string, string>>);
-      const query = readQuery(contract, request);
-      const body = readBody(contract, request);
-      reply.code(contract.status ?? 200).header('cache-control', 'no-store');
-      const answer = await handler({ caller, params, query, body, request, reply } as never);
-      if (contract.cache === 'public') {
-        reply.headers(publicCache);
-        return publicAnswers.of(key, answer as object).send(request, reply);
-      }
-      return contract.answer === undefined && answer !== reply ? reply.send() : answer;
-    },
-  });
-}
-
-function readQuery({ query, parsesQuery }: Contract, request: FastifyRequest): unknown {
-  if (query === undefined) return undefined;
-  assertStorable(request.query, 'The query');
-  return parsesQuery === true ? request.query : parseRequest(query.schema, request.query);
-}
-
-function readBody({ body: schema, parsesBody }: Contract, { body }: FastifyRequest): unknown {
-  if (schema === undefined || typeof schema === 'string') return undefined;
-  const sent = readJsonBody(body);
-  assertStorable(sent, 'The body');
-  return parsesBody === true ? sent : parseRequest(schema, sent);
-}
-
-/** The headers of an answer that is the same for every caller. */
-const publicCache = {
-  'cache-control': 'public, max-age=60, stale-while-revalidate=600',
-  'access-control-allow-origin': '*',
-};
+  (handlers) =>
+    registerRoutes(app, routes, handlers as AnyHandlers, {
+      callerReader: (key, contract) => callerReader(deps, key, contract),
+      readParams,
+      assertKeepable: assertStorable,
+      optionsOf: ({ limit }) => (limit === undefined ? {} : { config: deps.limits[limit] }),
+    });
 
 const keyKinds: Readonly<Record<string, KeyKind>> = { inferenceKey: 'inference', managementKey: 'management' };
 

@@ -1,4 +1,4 @@
-import { authRequests } from '@sotto/wire';
+import { deleteAccountSchema } from '@sotto/contract/control/user';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
 import { deleteSessionCookie } from 'better-auth/cookies';
@@ -20,7 +20,7 @@ export const accountDeletion = ({ deleteAccount, mails, post, now }: AccountDele
         '/delete-account',
         {
           method: 'POST',
-          body: authRequests.deleteAccountSchema,
+          body: deleteAccountSchema,
           use: [sensitiveSessionMiddleware],
           requireHeaders: true,
         },

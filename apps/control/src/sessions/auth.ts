@@ -1,4 +1,4 @@
-import type { authAnswers } from '@sotto/wire';
+import type { AuthMethods } from '@sotto/contract/control/sign-in-ways';
 import type { AuthContext, BetterAuthOptions, BetterAuthPlugin } from 'better-auth';
 import { createAuthEndpoint } from 'better-auth/api';
 import { betterAuth } from 'better-auth/minimal';
@@ -223,7 +223,7 @@ function exactOrigin(origin: string): string {
 }
 
 /** `GET /methods`: the ways to sign in to this deployment, so that pages offer only those. */
-const authMethods = (methods: () => Promise<authAnswers.AuthMethods>) =>
+const authMethods = (methods: () => Promise<AuthMethods>) =>
   ({
     id: 'sotto-methods',
     endpoints: {

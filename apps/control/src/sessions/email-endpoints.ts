@@ -1,4 +1,4 @@
-import { authRequests } from '@sotto/wire';
+import { changeEmailSchema, verifyEmailSchema } from '@sotto/contract/control/email';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint, getSessionFromCtx, sensitiveSessionMiddleware } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
@@ -29,62 +29,57 @@ export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) 
   return {
     id: 'sotto-email',
     endpoints: {
-      verifyEmail: createAuthEndpoint(
-        '/verify-email',
-        { method: 'POST', body: authRequests.verifyEmailSchema },
-        async (ctx) => {
-          const { token, password } = ctx.body;
-          const { internalAdapter } = ctx.context;
-          const proof = await findEmailProof(db, token, now());
-          const user = proof && (await internalAdapter.findUserById(proof.userId));
-          if (proof === undefined || !user || (proof.purpose === 'verify' && user.email !== proof.email))
-            throw invalid();
+      verifyEmail: createAuthEndpoint('/verify-email', { method: 'POST', body: verifyEmailSchema }, async (ctx) => {
+        const { token, password } = ctx.body;
+        const { internalAdapter } = ctx.context;
+        const proof = await findEmailProof(db, token, now());
+        const user = proof && (await internalAdapter.findUserById(proof.userId));
+        if (proof === undefined || !user || (proof.purpose === 'verify' && user.email !== proof.email)) throw invalid();
 
-          const session = await getSessionFromCtx(ctx);
-          const isSignedIn = session?.user.id === user.id;
-          if (!isSignedIn) {
-            const credential = await internalAdapter.findCredentialAccount(user.id);
-            const isRight =
-              password !== undefined &&
-              typeof credential?.password === 'string' &&
-              (await ctx.context.password.verify({ hash: credential.password, password }));
-            if (!isRight) {
-              throw new APIError('UNAUTHORIZED', {
-                code: 'INVALID_PASSWORD',
-                message:
-                  'The link is good, the password is not. If somebody else chose it, set a new one by `/v1/auth/request-password-reset`',
-              });
-            }
+        const session = await getSessionFromCtx(ctx);
+        const isSignedIn = session?.user.id === user.id;
+        if (!isSignedIn) {
+          const credential = await internalAdapter.findCredentialAccount(user.id);
+          const isRight =
+            password !== undefined &&
+            typeof credential?.password === 'string' &&
+            (await ctx.context.password.verify({ hash: credential.password, password }));
+          if (!isRight) {
+            throw new APIError('UNAUTHORIZED', {
+              code: 'INVALID_PASSWORD',
+              message:
+                'The link is good, the password is not. If somebody else chose it, set a new one by `/v1/auth/request-password-reset`',
+            });
           }
-          if (!(await useEmailProof(db, token))) throw invalid();
-          const verified = await internalAdapter
-            .updateUser(user.id, { email: proof.email, emailVerified: true })
-            .catch(() => undefined);
-          // Another account has taken the address meanwhile.
-          if (!verified) throw invalid();
-          if (proof.purpose === 'change') {
-            // Links mailed to the old address must not work any more.
-            await voidProofs(db, user.id);
-            post?.(mails.notice(user.email, `Your account has another address now, and not ${user.email}`));
-          }
-          // A user with a second factor has to sign in and show it.
-          const signsIn = !isSignedIn && !('twoFactorEnabled' in user && user.twoFactorEnabled === true);
-          if (signsIn) {
-            const fresh = await internalAdapter.createSession(user.id);
-            await setSessionCookie(ctx, { session: fresh, user: { ...user, ...verified } });
-          }
-          return ctx.json({
-            status: true,
-            signedIn: isSignedIn || signsIn,
-            user: parseUserOutput(ctx.context.options, { ...user, ...verified }),
-          });
-        },
-      ),
+        }
+        if (!(await useEmailProof(db, token))) throw invalid();
+        const verified = await internalAdapter
+          .updateUser(user.id, { email: proof.email, emailVerified: true })
+          .catch(() => undefined);
+        // Another account has taken the address meanwhile.
+        if (!verified) throw invalid();
+        if (proof.purpose === 'change') {
+          // Links mailed to the old address must not work any more.
+          await voidProofs(db, user.id);
+          post?.(mails.notice(user.email, `Your account has another address now, and not ${user.email}`));
+        }
+        // A user with a second factor has to sign in and show it.
+        const signsIn = !isSignedIn && !('twoFactorEnabled' in user && user.twoFactorEnabled === true);
+        if (signsIn) {
+          const fresh = await internalAdapter.createSession(user.id);
+          await setSessionCookie(ctx, { session: fresh, user: { ...user, ...verified } });
+        }
+        return ctx.json({
+          status: true,
+          signedIn: isSignedIn || signsIn,
+          user: parseUserOutput(ctx.context.options, { ...user, ...verified }),
+        });
+      }),
       changeEmail: createAuthEndpoint(
         '/change-email',
         {
           method: 'POST',
-          body: authRequests.changeEmailSchema,
+          body: changeEmailSchema,
           use: [sensitiveSessionMiddleware],
           requireHeaders: true,
         },

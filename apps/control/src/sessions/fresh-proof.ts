@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { authRequests } from '@sotto/wire';
+import { registerPasskeySchema } from '@sotto/contract/control/passkeys';
+import { passwordOnlySchema } from '@sotto/contract/control/second-factor';
 import type { BetterAuthPlugin } from 'better-auth';
 import {
   APIError,
@@ -93,7 +94,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
         '/confirm-password',
         {
           method: 'POST',
-          body: authRequests.passwordOnlySchema,
+          body: passwordOnlySchema,
           use: [sensitiveSessionMiddleware],
           requireHeaders: true,
         },
@@ -126,7 +127,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
         {
           matcher: ({ path }) => path === '/passkey/verify-registration',
           handler: createAuthMiddleware((ctx) =>
-            assertFresh(ctx, () => authRequests.registerPasskeySchema.parse(ctx.body).confirmation ?? ''),
+            assertFresh(ctx, () => registerPasskeySchema.parse(ctx.body).confirmation ?? ''),
           ),
         },
       ],

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { authRequests } from '@sotto/wire';
+import { passkeyIdSchema } from '@sotto/contract/control/passkeys';
+import { secondFactorCodeSchema } from '@sotto/contract/control/second-factor';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { and, eq, lt } from 'drizzle-orm';
@@ -68,7 +69,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/passkey/update-passkey' || path === '/passkey/delete-passkey',
           handler: createAuthMiddleware(async (ctx) => {
             const session = await getSessionFromCtx(ctx);
-            const { id } = authRequests.passkeyIdSchema.parse(ctx.body);
+            const { id } = passkeyIdSchema.parse(ctx.body);
             // For another user's passkey better-auth answers 401, which pages would take for an ended session.
             if (session && !(await ownsPasskey(db, session.user.id, id))) {
               throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
@@ -79,7 +80,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/two-factor/verify-totp',
           handler: createAuthMiddleware(async (ctx) => {
             const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
-            const { code } = authRequests.secondFactorCodeSchema.parse(ctx.body);
+            const { code } = secondFactorCodeSchema.parse(ctx.body);
             if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
               throw new APIError('UNAUTHORIZED', {
                 code: 'INVALID_CODE',

@@ -1,3 +1,4 @@
+import type { AttestationTicketAnswer, AttestationTicketRequest, TicketAnswer } from '@sotto/contract/control/tickets';
 import { isFree, nusdToUsd } from '@sotto/money';
 import {
   asksForE2ee,
@@ -9,15 +10,7 @@ import {
   weakestReachableClass,
 } from '@sotto/router';
 import { describeBudget } from '@sotto/state';
-import {
-  type AttestationTicketAnswer,
-  type AttestationTicketRequest,
-  assertModelsAllowed,
-  type Operation,
-  ServiceError,
-  type TicketAnswer,
-  type TicketRequest,
-} from '@sotto/wire';
+import { assertModelsAllowed, type Operation, ServiceError, type TicketRequest } from '@sotto/wire';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
 import { type MarkDependencies, placeMarks, type SealingDependencies, sealForKey } from './seal-for-key.ts';

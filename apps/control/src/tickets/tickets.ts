@@ -1,4 +1,4 @@
-import { ticketContracts } from '@sotto/contract/control';
+import { ticketContracts } from '@sotto/contract/control/tickets';
 import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import { checkingRemembered } from '../credentials/api-credentials.ts';

@@ -1,11 +1,6 @@
+import { type UsageDailyAnswer, type UsageGroup, usageDailyAnswerSchema } from '@sotto/contract/control/usage';
 import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
-import {
-  firstTokenBoundsMs,
-  ServiceError,
-  type UsageDailyAnswer,
-  type UsageGroup,
-  usageDailyAnswerSchema,
-} from '@sotto/wire';
+import { firstTokenBoundsMs, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
 import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';

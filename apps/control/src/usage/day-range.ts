@@ -1,4 +1,5 @@
-import { ServiceError, type UsageDailyQuery } from '@sotto/wire';
+import type { UsageDailyQuery } from '@sotto/contract/control/usage';
+import { ServiceError } from '@sotto/wire';
 
 const dayMs = 86_400_000;
 const defaultDays = 30;

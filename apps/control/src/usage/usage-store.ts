@@ -1,12 +1,6 @@
+import type { UsagePage, UsageQuery } from '@sotto/contract/control/usage';
 import { nusdToDecimal, nusdToUsd } from '@sotto/money';
-import {
-  attemptErrors,
-  privacyClassSchema,
-  type UsagePage,
-  type UsageQuery,
-  usageErrors,
-  usageStatuses,
-} from '@sotto/wire';
+import { attemptErrors, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { usage } from '../database/schema.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { UsageQuery } from '@sotto/wire';
-import { usageGroups, usageStatuses } from '@sotto/wire';
+import { type UsageQuery, usageGroups } from '@sotto/contract/control/usage';
+import { usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
 import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';

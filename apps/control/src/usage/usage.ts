@@ -1,8 +1,8 @@
-import { usageContracts } from '@sotto/contract/control';
+import { usageContracts, usageDailyAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
 import { availableNusd, nusdToUsd } from '@sotto/money';
 import { repeat } from '@sotto/server';
 import { type ProjectionPort, shardOfWallet } from '@sotto/state';
-import { ServiceError, usageDailyAnswerSchema, usagePageSchema } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { walletContracts } from '@sotto/contract/control';
+import { type WalletOrder, walletContracts } from '@sotto/contract/control/wallets';
 import { repeat } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
-import { ServiceError, type WalletOrder } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
 import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';

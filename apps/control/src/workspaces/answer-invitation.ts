@@ -1,14 +1,13 @@
 import type { Maxima } from '@sotto/contract';
+import type {
+  InvitationOfferAnswer,
+  InvitationPreview,
+  WaitingInvitationAnswer,
+} from '@sotto/contract/control/invitations';
+import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
-import {
-  type InvitationOfferAnswer,
-  type InvitationPreview,
-  ServiceError,
-  type WaitingInvitationAnswer,
-  type WorkspaceAnswer,
-  type WorkspaceRole,
-  workspaceRoles,
-} from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { BudgetAnswer, SetBudget } from '@sotto/contract/control/workspaces';
 import { nusdToUsd, usdToNusd } from '@sotto/money';
 import { monthAfter, monthOf } from '@sotto/state';
-import { type BudgetAnswer, ServiceError, type SetBudget } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';

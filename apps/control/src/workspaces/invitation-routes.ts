@@ -1,5 +1,6 @@
-import { invitationContracts } from '@sotto/contract/control';
-import { ServiceError, type WorkspaceAnswer } from '@sotto/wire';
+import { invitationContracts } from '@sotto/contract/control/invitations';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { ServiceError } from '@sotto/wire';
 import type { SignedIn } from '../credentials/session-credentials.ts';
 import { projectBudgets, projectKeys, unlessUnavailable } from '../projection/project-keys.ts';
 import type { Serve } from '../serve/serve.ts';

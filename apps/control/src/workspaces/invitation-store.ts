@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import type { CreateInvitation, WorkspaceInvitationAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
-import { type CreateInvitation, ServiceError, type WorkspaceInvitationAnswer, type WorkspaceRole } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';

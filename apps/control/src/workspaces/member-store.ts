@@ -1,4 +1,6 @@
-import { type MemberRole, ServiceError, type WorkspaceMemberAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import type { MemberRole, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';

@@ -1,4 +1,5 @@
-import { isRoleAtLeast, ServiceError, type WorkspaceRole } from '@sotto/wire';
+import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { ServiceError } from '@sotto/wire';
 
 /** The weakest role that may do each action in a workspace. Every action of a session on a workspace is listed. */
 const weakestRoleFor = {

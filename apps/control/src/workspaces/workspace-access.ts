@@ -1,4 +1,4 @@
-import type { WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { workspaces } from '../database/schema.ts';

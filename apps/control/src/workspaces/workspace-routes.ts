@@ -1,6 +1,6 @@
 import type { Maxima } from '@sotto/contract';
-import { workspaceContracts } from '@sotto/contract/control';
-import type { WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { workspaceContracts } from '@sotto/contract/control/workspaces';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import type { AttemptLimit } from '../limits/attempt-limit.ts';

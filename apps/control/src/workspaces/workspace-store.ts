@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { initialPreferences, ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { initialPreferences, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../acts/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import { whileHeld } from '@sotto/test-servers';
-import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
+import { initialPreferences, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';

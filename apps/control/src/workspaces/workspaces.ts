@@ -1,5 +1,5 @@
 import { limitOf } from '@sotto/contract';
-import { auditContracts } from '@sotto/contract/control';
+import { auditContracts } from '@sotto/contract/control/audit';
 import { hashSecret } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';

@@ -1,4 +1,4 @@
-import type { CreateKey } from '@sotto/wire';
+import type { CreateKey } from '@sotto/contract/control/keys';
 import { queryOptions } from '@tanstack/react-query';
 import { call, callAll } from './call.ts';
 

@@ -1,4 +1,5 @@
-import type { Preferences, RoutingPreview } from '@sotto/wire';
+import type { RoutingPreview } from '@sotto/contract/control/routing';
+import type { Preferences } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 

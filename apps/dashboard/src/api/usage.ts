@@ -1,4 +1,5 @@
-import type { UsageError, UsageGroup, UsagePage } from '@sotto/wire';
+import type { UsageGroup, UsagePage } from '@sotto/contract/control/usage';
+import type { UsageError } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { addressOf, call } from './call.ts';
 import { byCursor } from './queries.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceAnswer } from '@sotto/wire';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { type FormEvent, useState } from 'react';
 import { allKeys, createKey, revokeKey } from '../api/keys.ts';
 import { useChange } from '../api/use-change.ts';

@@ -1,4 +1,4 @@
-import type { KeyAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { useQuery } from '@tanstack/react-query';
 import { type AnyRouter, useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';

@@ -1,4 +1,4 @@
-import { isRoleAtLeast } from '@sotto/wire';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
 import clsx from 'clsx';

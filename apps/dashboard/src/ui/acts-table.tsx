@@ -1,4 +1,4 @@
-import type { ActAnswer, ActPage } from '@sotto/wire';
+import type { ActAnswer, ActPage } from '@sotto/contract/control/audit';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { type Column, PagedTable } from './table.tsx';
 import { Instant, Truncated } from './text.tsx';

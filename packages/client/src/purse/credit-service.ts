@@ -1,4 +1,4 @@
-import { creditsPerLot, parseJson, signedCreditsSchema, walletOrderSchema } from '@sotto/wire';
+import { creditsPerLot, parseJson, signedCreditsSchema } from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { isolatedFetch } from '../platform/node-platform.ts';
@@ -46,8 +46,24 @@ export interface SignedLot {
   readonly more: boolean;
 }
 
-/** Read without the fields that a newer service may add. */
-const orderSchema = z.object(walletOrderSchema.shape);
+/** An order, as far as the client shows it and remembers it. */
+const orderSchema = z.object({
+  id: z.string(),
+  status: z.enum(['created', 'pending', 'paid', 'failed', 'expired', 'refunded']),
+  amount: z.number(),
+  total: z.number(),
+  expires_at: z.iso.datetime(),
+  problem: z.object({ code: z.string(), message: z.string() }).nullable(),
+  pay_to: z.array(
+    z.object({
+      method: z.string(),
+      currency: z.string(),
+      amount: z.string(),
+      destination: z.string(),
+      link: z.string().nullable(),
+    }),
+  ),
+});
 export type WalletOrder = z.infer<typeof orderSchema>;
 
 export function creditService({ origin, relay }: { readonly origin: string; readonly relay: Relay }): CreditService {

@@ -1,10 +1,22 @@
+import * as evidence from '@sotto/attestation/documents';
+import * as wire from '@sotto/wire';
 import { describeAsStated } from '../describe-routes.ts';
+import * as receipt from '../provider-receipt.ts';
 import type { OriginDescription } from '../route.ts';
-import { serviceContracts } from '../service.ts';
-import { attestationContracts, inferenceContracts } from './inference.ts';
+import * as service from '../service.ts';
+import * as attestation from './attestation.ts';
+import * as inference from './inference.ts';
+import * as models from './models.ts';
+import * as receipts from './receipts.ts';
 
 /** The contracts of the confidential origin, by route. */
-export type ConfidentialContracts = typeof inferenceContracts & typeof attestationContracts & typeof serviceContracts;
+export type ConfidentialContracts = typeof inference.chatContracts &
+  typeof inference.operationContracts &
+  typeof models.modelContracts &
+  typeof receipts.receiptContracts &
+  typeof attestation.gatewayContracts &
+  typeof attestation.teeContracts &
+  typeof service.serviceContracts;
 
 /** The confidential API origin: content and evidence. */
 export const confidentialOrigin: OriginDescription = {
@@ -16,9 +28,14 @@ export const confidentialOrigin: OriginDescription = {
     { name: 'Attestation', description: 'Evidence about this broker and about the enclaves of providers.' },
     { name: 'Service', description: 'Health and this description.' },
   ],
+  schemas: [wire, evidence, receipt, service, inference, models, receipts, attestation],
   routes: [
-    ...describeAsStated('Inference', inferenceContracts),
-    ...describeAsStated('Attestation', attestationContracts),
-    ...describeAsStated('Service', serviceContracts),
+    ...describeAsStated('Inference', inference.chatContracts),
+    ...describeAsStated('Inference', inference.operationContracts),
+    ...describeAsStated('Inference', models.modelContracts),
+    ...describeAsStated('Inference', receipts.receiptContracts),
+    ...describeAsStated('Attestation', attestation.gatewayContracts),
+    ...describeAsStated('Attestation', attestation.teeContracts),
+    ...describeAsStated('Service', service.serviceContracts),
   ],
 };

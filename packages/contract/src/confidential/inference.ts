@@ -1,11 +1,18 @@
-import { gatewayEvidenceSchema, providerEvidenceSchema, requestReceiptSchema } from '@sotto/attestation/documents';
-import * as wire from '@sotto/wire';
-import * as z from 'zod';
+import {
+  chatCompletionSchema,
+  chatRequestSchema,
+  embeddingsAnswerSchema,
+  embeddingsRequestSchema,
+  imageRequestSchema,
+  imagesAnswerSchema,
+  speechRequestSchema,
+} from '@sotto/wire';
 import { contracts } from '../contract.ts';
 import { ofCompatibility, ofInference } from '../errors.ts';
-import { type Content, type JsonSchema, nonceNote } from '../route.ts';
+import type { Content, JsonSchema } from '../route.ts';
 
-const receipt = {
+/** The header that opens the receipt of a request. */
+export const receiptHeader = {
   'x-router-receipt': {
     description: '64 hex digits that you choose at random. For an hour, they open the signed receipt of this request.',
     type: 'string',
@@ -36,8 +43,8 @@ const stream: Content = {
   ].join('\n\n'),
 };
 
-/** Requests with content, by ticket or in compatibility mode. */
-export const inferenceContracts = contracts({
+/** Requests for chats. The body may be encrypted for an enclave. */
+export const chatContracts = contracts({
   'POST /v1/chat/completions': {
     operationId: 'createChatCompletion',
     summary: 'Create a chat completion',
@@ -45,8 +52,9 @@ export const inferenceContracts = contracts({
       'Send a ticket (private flow) or a key (compatibility mode). If you send both, the key is used and the ticket stays valid. Unknown fields are ignored and not forwarded. A body that is encrypted for an enclave needs the header `x-router-e2ee`.',
     limits: ['inference'],
     credentials: ['ticket', 'inferenceKey'],
+    isRaw: true,
     headers: {
-      ...receipt,
+      ...receiptHeader,
       'x-router-e2ee': {
         description:
           'For a body that is encrypted for an enclave: a `SealedQuestion` as JSON. Send the headers of the provider family with it.',
@@ -55,13 +63,13 @@ export const inferenceContracts = contracts({
         contentSchema: { $ref: '#/components/schemas/SealedQuestion' },
       },
     },
-    body: wire.chatRequestSchema,
+    body: chatRequestSchema,
     otherBodies: [
       { mediaType: 'application/octet-stream', schema: { ...binary, description: 'Only with `x-router-e2ee`.' } },
     ],
     returns:
       'The answer as one body, or as events with `"stream": true`. Its headers name the provider that serves, so they leave with the first output: a reasoning model may take minutes until then. A stream that is silent after that has comments.',
-    answer: wire.chatCompletionSchema,
+    answer: chatCompletionSchema,
     otherContent: [
       stream,
       {
@@ -97,16 +105,21 @@ export const inferenceContracts = contracts({
       'provider_fallback_not_supported_for_e2ee',
     ],
   },
+});
+
+/** The other requests with content, by ticket or in compatibility mode. */
+export const operationContracts = contracts({
   'POST /v1/embeddings': {
     operationId: 'createEmbeddings',
     summary: 'Create embeddings',
     limits: ['inference'],
     credentials: ['ticket', 'inferenceKey'],
-    headers: receipt,
-    body: wire.embeddingsRequestSchema,
+    isRaw: true,
+    headers: receiptHeader,
+    body: embeddingsRequestSchema,
     examples: { body: { model: 'demo/embedding', input: ['one', 'two'] } },
     returns: 'One vector for each input, in the same order.',
-    answer: wire.embeddingsAnswerSchema,
+    answer: embeddingsAnswerSchema,
     answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, ...ofCompatibility, 'context_too_large'],
   },
@@ -116,11 +129,12 @@ export const inferenceContracts = contracts({
     description: 'Needs a ticket with `operation: "image"`. Available if the operator enabled image generation.',
     limits: ['inference'],
     credentials: ['ticket'],
-    headers: receipt,
-    body: wire.imageRequestSchema,
+    isRaw: true,
+    headers: receiptHeader,
+    body: imageRequestSchema,
     examples: { body: { model: 'demo/image', prompt: 'A quiet sea', size: '512x512' } },
     returns: 'The image, as base64.',
-    answer: wire.imagesAnswerSchema,
+    answer: imagesAnswerSchema,
     answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, 'ticket_media_mismatch', 'media_disabled'],
   },
@@ -131,103 +145,13 @@ export const inferenceContracts = contracts({
       'Needs a ticket with `operation: "speech"`, which binds the length of the text. Available if the operator enabled speech synthesis.',
     limits: ['inference'],
     credentials: ['ticket'],
-    headers: receipt,
-    body: wire.speechRequestSchema,
+    isRaw: true,
+    headers: receiptHeader,
+    body: speechRequestSchema,
     examples: { body: { model: 'demo/speech', input: 'Hello there.' } },
     returns: 'Raw audio.',
     otherContent: [audio],
     answerHeaders: ['rate', 'route', 'enclave'],
     errors: [...ofInference, 'ticket_media_mismatch', 'media_disabled'],
-  },
-  'GET /v1/models': {
-    operationId: 'listModels',
-    summary: 'List models in compatibility mode',
-    description: 'For OpenAI clients, which list models where they send content. Without a key, the answer is 404.',
-    credentials: ['inferenceKey', 'managementKey'],
-    returns: 'The same list as at the control origin.',
-    answer: wire.modelListAnswerSchema,
-    errors: ['not_found', ...ofCompatibility, 'internal_error', 'service_unavailable'],
-  },
-  'GET /v1/inference/receipt': {
-    operationId: 'getRequestReceipt',
-    summary: 'Get the signed receipt of a request',
-    description:
-      'Hashes of the request as received and as forwarded, and of the answer as received and as returned. Kept for an hour.',
-    credentials: [],
-    headers: {
-      'x-router-receipt': {
-        ...receipt['x-router-receipt'],
-        description: 'The secret that you sent with the request.',
-        required: true,
-      },
-    },
-    returns: 'The receipt.',
-    answer: requestReceiptSchema,
-    errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
-  },
-  'GET /v1/inference/receipt/enclave': {
-    operationId: 'getEnclaveReceipt',
-    summary: "Get an enclave's own receipt of an answer",
-    description:
-      'The same as at the control origin by id, but no key comes with the question. The enclave signs when its answer has ended. Kept for an hour.',
-    credentials: [],
-    headers: {
-      'x-router-receipt': {
-        ...receipt['x-router-receipt'],
-        description: 'The secret that you sent with the request.',
-        required: true,
-      },
-    },
-    returns: 'The receipt: hashes of the ciphertexts and a signature.',
-    answer: wire.providerReceiptSchema,
-    errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
-  },
-});
-
-/** Evidence about this broker and about the enclaves of providers. */
-export const attestationContracts = contracts({
-  'GET /v1/gateway/attestation': {
-    operationId: 'getGatewayEvidence',
-    summary: 'Get evidence about this broker',
-    description:
-      'Verify the broker before you send content. The evidence is bound to your nonce. The answer is 404 if the broker has no attestation.',
-    credentials: [],
-    query: { schema: z.strictObject({ nonce: wire.nonceSchema }), notes: { nonce: nonceNote } },
-    returns: 'The evidence, bound to your nonce.',
-    answer: gatewayEvidenceSchema,
-    errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],
-  },
-  'POST /v1/tee/attestation': {
-    operationId: 'createProviderEvidence',
-    summary: "Get evidence of a provider's enclave",
-    description:
-      'Fetched for this call and never stored. Free. Accepts attestation tickets only; another ticket stays valid.',
-    credentials: ['attestationTicket'],
-    body: wire.teeAttestationRequestSchema,
-    examples: { body: { nonce: nonceNote.example } },
-    returns: 'The evidence, bound to your nonce.',
-    answer: providerEvidenceSchema,
-    errors: [
-      'invalid_request',
-      'payload_too_large',
-      'unsupported_media_type',
-      'ticket_required',
-      'invalid_ticket',
-      'model_not_found',
-      'no_provider_route',
-      'no_provider_route_meets_price',
-      'no_provider_route_meets_privacy',
-      'privacy_boundary_not_met',
-      'rate_limited',
-      'internal_error',
-      'service_unavailable',
-    ],
-  },
-  'GET /v1/tee/attestation': {
-    operationId: 'refuseProviderEvidenceByKey',
-    summary: 'Always 404',
-    description: 'The message refers you to the control origin, which accepts keys for this.',
-    credentials: [],
-    errors: ['not_found', 'internal_error', 'service_unavailable'],
   },
 });

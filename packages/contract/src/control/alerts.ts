@@ -1,5 +1,46 @@
-import * as wire from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
+import { instant } from '../fields.ts';
+
+/** Where the budget alerts of a workspace are sent. */
+const webhookSchema = z.strictObject({ url: z.string(), created_at: instant });
+
+/** Answer of `GET /workspaces/:id/webhook`. */
+export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });
+export type AlertWebhookAnswer = z.infer<typeof alertWebhookAnswerSchema>;
+
+/** Answer of `PUT /workspaces/:id/webhook`, the only one that has the signing secret. */
+export const newAlertWebhookAnswerSchema = webhookSchema.extend({ secret: z.string() });
+export type NewAlertWebhookAnswer = z.infer<typeof newAlertWebhookAnswerSchema>;
+
+/** Body of `PUT /workspaces/:id/webhook`. The service sends there only by https, to public addresses. */
+export const setAlertWebhookSchema = z.strictObject({
+  url: z
+    .string()
+    .max(2000)
+    .refine(isWebhookUrl, {
+      error: 'must be a URL such as https://hooks.example.com/sotto, without a user name, a password or a fragment',
+    })
+    .describe('https, leading to a public address. Redirects are not followed.'),
+});
+export type SetAlertWebhook = z.infer<typeof setAlertWebhookSchema>;
+
+function isWebhookUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' && url.username === '' && url.password === '' && !text.includes('#');
+}
+
+/** The result of sending an event to a webhook. */
+export const webhookDeliverySchema = z.strictObject({
+  outcome: z
+    .enum(['delivered', 'refused', 'redirected', 'timeout', 'unreachable', 'address_not_public'])
+    .describe(
+      '`refused`: the server answered with another status than 2xx. `unreachable`: no connection, or no valid certificate.',
+    ),
+  /** The status of the answer. Null: there was none. */
+  status: z.number().nullable(),
+});
+export type WebhookDelivery = z.infer<typeof webhookDeliverySchema>;
 
 const id = { note: 'The id of a workspace of which you are an admin.', id: 'workspace' } as const;
 
@@ -10,7 +51,7 @@ export const alertContracts = contracts({
     summary: 'Get the webhook',
     credentials: ['session'],
     params: { id },
-    answer: wire.alertWebhookAnswerSchema,
+    answer: alertWebhookAnswerSchema,
     returns: 'The webhook or null, without its signing secret.',
   },
   'PUT /v1/workspaces/{id}/webhook': {
@@ -20,8 +61,8 @@ export const alertContracts = contracts({
       'Sends budget alerts to an https URL with a public address, signed by the scheme of Standard Webhooks. Setting it again replaces the signing secret.',
     credentials: ['session'],
     params: { id },
-    body: wire.setAlertWebhookSchema,
-    answer: wire.newAlertWebhookAnswerSchema,
+    body: setAlertWebhookSchema,
+    answer: newAlertWebhookAnswerSchema,
     returns: 'The webhook. Only this answer has its signing secret.',
     examples: { body: { url: 'https://hooks.example.com/sotto' } },
   },
@@ -39,7 +80,7 @@ export const alertContracts = contracts({
     credentials: ['session'],
     params: { id },
     body: 'empty',
-    answer: wire.webhookDeliverySchema,
+    answer: webhookDeliverySchema,
     returns: 'The result. The event has the form of an alert and the type `budget.alert.test`.',
     errors: ['not_found'],
     limit: 'outgoing',

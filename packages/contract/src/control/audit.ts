@@ -1,20 +1,110 @@
-import * as wire from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { csv, pageNotes } from '../route.ts';
+import { instant } from '../fields.ts';
+import { pageFields, pageOf } from '../lists.ts';
+import { csv } from '../route.ts';
+
+/** What can be in the audit log: acts in workspaces, then acts of operators. */
+const actNames = [
+  'workspace_created',
+  'workspace_renamed',
+  'workspace_deleted',
+  'workspace_transferred',
+  'invitation_created',
+  'invitation_withdrawn',
+  'member_joined',
+  'member_role_changed',
+  'member_removed',
+  'budget_set',
+  'budget_removed',
+  'webhook_set',
+  'webhook_removed',
+  'preferences_changed',
+  'key_created',
+  'key_changed',
+  'key_revoked',
+  'key_disabled',
+  'key_enabled',
+  'key_rotated',
+  'app_secret_rotated',
+  'app_disabled',
+  'account_created',
+  'password_link_created',
+  'account_credited',
+  'account_grant_set',
+  'account_disabled',
+  'account_enabled',
+  'account_deleted',
+  'operator_granted',
+  'operator_revoked',
+  'sign_up_invited',
+  'sign_up_invitation_withdrawn',
+  'settlement_dismissed',
+  'order_refunded',
+] as const;
+
+const actNameSchema = z.enum(actNames);
+export type ActName = z.infer<typeof actNameSchema>;
+
+/** An act in the audit log. */
+const actAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  at: instant,
+  /** `command_line`: the operator at the server. */
+  actor: z.enum(['account', 'operator', 'command_line']),
+  /** Null for the command line. For an operator, only other operators see it. */
+  actor_account_id: z.uuid().nullable(),
+  act: actNameSchema,
+  /** The account that the act concerns. */
+  account_id: z.uuid().nullable(),
+  workspace_id: z.uuid().nullable(),
+  /** Ids, roles and amounts. */
+  details: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+});
+export type ActAnswer = z.infer<typeof actAnswerSchema>;
+
+/** A page of the audit log, newest first. */
+export const actPageSchema = pageOf(actAnswerSchema);
+export type ActPage = z.infer<typeof actPageSchema>;
+
+/** Answer of `GET /account`: the caller's own account. */
+export const ownAccountAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  /** Whether the caller administers this deployment. */
+  is_operator: z.boolean(),
+});
+
+const acts = z
+  .string()
+  .max(2000)
+  .transform((text, context): readonly ActName[] => {
+    const asked = text.split(',').map((name) => actNameSchema.safeParse(name).data);
+    if (!asked.includes(undefined)) return asked.filter((name) => name !== undefined);
+    context.addIssue({ code: 'custom', message: 'must be a comma list of acts such as `key_created,key_revoked`' });
+    return z.NEVER;
+  });
+
+/** Query of the audit logs. CSV has every matching row. */
+export const actQuerySchema = z.strictObject({
+  ...pageFields(100, 20),
+  format: z
+    .enum(['json', 'csv'])
+    .optional()
+    .describe('`csv` exports every matching entry. Overrides the header `accept`.'),
+  act: acts.optional().meta({ description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' }),
+  actor_account_id: z
+    .uuid()
+    .optional()
+    .describe(
+      'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
+    ),
+});
+export type ActQuery = z.infer<typeof actQuerySchema>;
 
 /** The query, and the answer as a page or as CSV, of an audit log. */
 export const auditLog = {
-  query: {
-    schema: wire.actQuerySchema,
-    notes: {
-      ...pageNotes,
-      format: '`csv` exports every matching entry. Overrides the header `accept`.',
-      act: { description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' },
-      actor_account_id:
-        'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
-    },
-  },
-  answer: wire.actPageSchema,
+  query: actQuerySchema,
+  answer: actPageSchema,
   returns: 'A page as JSON, newest first, or every matching entry as CSV.',
   otherContent: [csv],
 } as const;
@@ -25,7 +115,7 @@ export const auditContracts = contracts({
     operationId: 'getAccount',
     summary: 'Get your account',
     credentials: ['session'],
-    answer: wire.ownAccountAnswerSchema,
+    answer: ownAccountAnswerSchema,
     returns: 'The account of the session.',
   },
   'GET /v1/account/audit': {

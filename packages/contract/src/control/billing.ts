@@ -1,17 +1,111 @@
-import * as wire from '@sotto/wire';
-import { webhookOutcomeSchema } from '@sotto/wire';
-import { type Contract, contracts } from '../contract.ts';
-import { anywhere, ofBodies } from '../errors.ts';
-import { json, pageNotes } from '../route.ts';
+import * as z from 'zod';
+import { contracts } from '../contract.ts';
+import { instant, usd } from '../fields.ts';
+import { packageId } from './orders.ts';
 
-/** Packages, orders, receipts and settings. */
+const railSwitch = z.strictObject({ enabled: z.boolean() });
+
+/** Answer of `GET /billing/catalog`: the packages for sale and their terms. */
+export const billingCatalogSchema = z.strictObject({
+  /** `none`: nothing is for sale, and accounts get a monthly grant. */
+  mode: z.enum(['prepaid', 'none']),
+  currency: z.literal('USD'),
+  packages: z.array(z.strictObject({ id: z.string(), amount: usd, fee: usd, total: usd })),
+  limits: z.strictObject({ max_balance: usd, max_open_orders: z.int(), max_per_day: usd }),
+  fee: z.strictObject({ percent: z.number(), fixed: usd, minimum: usd }),
+  order_lifetime_minutes: z.int(),
+  terms: z.strictObject({ text: z.string(), url: z.string().nullable() }),
+  rails: z.strictObject({ card: railSwitch, crypto: railSwitch, test: railSwitch }),
+});
+export type BillingCatalog = z.infer<typeof billingCatalogSchema>;
+
+/** Answer of `GET /billing/grant`: the account's grant of this month (UTC). All amounts are 0 without one. */
+export const monthlyGrantAnswerSchema = z.strictObject({
+  currency: z.literal('USD'),
+  /** `YYYY-MM`. */
+  month: z.string(),
+  amount: usd,
+  spent: usd.describe('The sum of booked requests that the grant has paid. Running requests are not in this sum.'),
+  /** The amount of the next month. */
+  next_amount: usd,
+  renews_at: instant.describe('When what is left expires, and the next grant comes.'),
+});
+export type MonthlyGrantAnswer = z.infer<typeof monthlyGrantAnswerSchema>;
+
+/** Answer of `GET` and `PUT /billing/settings`: the settings and the current state. */
+export const billingSettingsStateSchema = z.strictObject({
+  receipt_details: z.string().nullable(),
+  low_balance_usd: usd.nullable(),
+  /** Whether the balance is below `low_balance_usd` now, and since when it was noticed. */
+  low_balance: z.boolean(),
+  low_balance_since: instant.nullable(),
+  auto_top_up: z
+    .strictObject({
+      enabled: z.boolean(),
+      threshold_usd: usd,
+      package_id: z.string(),
+      monthly_limit_usd: usd,
+    })
+    .nullable(),
+  auto_top_up_state: z.strictObject({
+    /** Why auto top-up is paused. It resumes when the settings are saved or an order is paid by hand. */
+    paused: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+    spent_this_month_usd: usd,
+    last_outcome: z.strictObject({ code: z.string(), message: z.string(), at: instant }).nullable(),
+  }),
+});
+export type BillingSettingsAnswer = z.infer<typeof billingSettingsStateSchema>;
+
+const amountUsd = z.number().min(0).max(1_000_000);
+
+const receiptDetails = z
+  .string()
+  .trim()
+  .min(1)
+  .max(400)
+  .refine((text) => text.split('\n').length <= 6, { error: 'must be at most six lines' })
+  .refine((text) => !/[^\P{Cc}\n]/u.test(text), { error: 'must be text without control characters' });
+
+/**
+ * Body of `PUT /billing/settings`. A field that is left out stays as it is. Without `receipt_details`, both others are
+ * required.
+ */
+export const billingSettingsSchema = z
+  .strictObject({
+    /** Text about the customer for all later receipts, such as a company, its address and its tax id. */
+    receipt_details: receiptDetails.nullable().optional(),
+    low_balance_usd: amountUsd.nullable().optional(),
+    auto_top_up: z
+      .strictObject({
+        enabled: z.boolean(),
+        threshold_usd: amountUsd,
+        package_id: packageId,
+        monthly_limit_usd: amountUsd,
+      })
+      .nullable()
+      .optional(),
+  })
+  .superRefine((body, context) => {
+    if (body.receipt_details !== undefined) return;
+    for (const name of ['low_balance_usd', 'auto_top_up'] as const)
+      if (body[name] === undefined) context.addIssue({ code: 'custom', path: [name], message: 'is required' });
+  })
+  .meta({
+    anyOf: [
+      { type: 'object', required: ['receipt_details'] },
+      { type: 'object', required: ['low_balance_usd', 'auto_top_up'] },
+    ],
+  });
+export type BillingSettings = z.infer<typeof billingSettingsSchema>;
+
+/** The packages for sale, the monthly grant and settings. */
 export const billingContracts = contracts({
   'GET /v1/billing/catalog': {
     operationId: 'getBillingCatalog',
     summary: 'Get packages, fees, limits and terms',
     credentials: [],
     cache: 'public',
-    answer: wire.billingCatalogSchema,
+    answer: billingCatalogSchema,
     returns: 'The packages for sale and the available ways to pay.',
   },
   'GET /v1/billing/grant': {
@@ -19,78 +113,14 @@ export const billingContracts = contracts({
     summary: "Get this month's grant",
     description: 'Deployments with `BILLING` `none` give each account a monthly grant.',
     credentials: ['session'],
-    answer: wire.monthlyGrantAnswerSchema,
+    answer: monthlyGrantAnswerSchema,
     returns: 'The grant of this month (UTC). All amounts are 0 without one.',
-  },
-  'POST /v1/billing/orders': {
-    operationId: 'createOrder',
-    summary: 'Order a package',
-    description:
-      'Send a new `form_id` with each order, and repeat it when you retry, for example after a timeout. An order with the same `form_id` is placed once, even if requests arrive at the same time. A different order with the same `form_id` gets 409 `conflict`. While the status is `created`, Sotto is setting up the payment: poll the order until it has a `checkout_url`.',
-    credentials: ['session'],
-    body: wire.createOrderSchema,
-    status: 201,
-    answer: wire.orderAnswerSchema,
-    returns: 'The order. Pay it at `checkout_url`, if present.',
-    answerHeaders: ['location'],
-    otherAnswers: [
-      {
-        status: 200,
-        description: 'The existing order with this `form_id`.',
-        content: [{ mediaType: 'application/json', schema: wire.orderAnswerSchema }],
-        headers: ['location'],
-      },
-    ],
-    examples: { body: { package_id: 'usd-25', rail: 'test', form_id: 'kX3vQ9mZ2sLw8RtB' } },
-    errors: ['conflict', 'top_up_limit', 'rail_disabled', 'rail_error'],
-  },
-  'GET /v1/billing/orders': {
-    operationId: 'listOrders',
-    summary: 'List orders',
-    credentials: ['session'],
-    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
-    answer: wire.orderPageSchema,
-    returns: 'A page of orders, newest first.',
-  },
-  'GET /v1/billing/orders/{orderId}': {
-    operationId: 'getOrder',
-    summary: 'Get an order',
-    description: 'Poll this while the order is `pending`.',
-    credentials: ['session'],
-    params: { orderId: { note: 'The id of an order of this account.', id: 'order' } },
-    answer: wire.orderAnswerSchema,
-    returns: 'The order.',
-  },
-  'GET /v1/billing/receipts': {
-    operationId: 'listReceipts',
-    summary: 'List receipts and credit notes',
-    credentials: ['session'],
-    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
-    answer: wire.receiptPageSchema,
-    returns: 'A page of receipts, newest first.',
-  },
-  'GET /v1/billing/receipts/{receiptNumber}': {
-    operationId: 'getReceipt',
-    summary: 'Get a receipt',
-    credentials: ['session'],
-    params: { receiptNumber: { note: 'The number of a receipt of this account.', maxLength: 64 } },
-    query: {
-      schema: wire.receiptQuerySchema,
-      notes: { format: 'Overrides the header `accept`. The default is JSON.' },
-    },
-    answer: wire.receiptAnswerSchema,
-    returns: 'The receipt as JSON, as a printable page or as a PDF.',
-    otherContent: [
-      { mediaType: 'text/html', schema: { type: 'string' } },
-      { mediaType: 'application/pdf', schema: { type: 'string', contentMediaType: 'application/pdf' } },
-    ],
-    errors: ['not_found'],
   },
   'GET /v1/billing/settings': {
     operationId: 'getBillingSettings',
     summary: 'Get the settings of receipts, low-balance notice and auto top-up',
     credentials: ['session'],
-    answer: wire.billingSettingsStateSchema,
+    answer: billingSettingsStateSchema,
     returns: 'The settings and the current state.',
   },
   'PUT /v1/billing/settings': {
@@ -99,29 +129,10 @@ export const billingContracts = contracts({
     description:
       'Auto top-up needs a card that an order with `save_card` saved. A field that is left out stays as it is; without `receipt_details`, both others are required.',
     credentials: ['session'],
-    body: wire.billingSettingsSchema,
-    answer: wire.billingSettingsStateSchema,
+    body: billingSettingsSchema,
+    answer: billingSettingsStateSchema,
     returns: 'The new settings.',
     examples: { body: { low_balance_usd: 5, auto_top_up: null } },
     errors: ['conflict', 'rail_disabled'],
   },
-});
-
-const webhook = (service: string, rail: string, header: string) =>
-  ({
-    operationId: `receive${service.replace(/\W/g, '')}Event`,
-    summary: `Receive an event of ${service}`,
-    description: `For ${service} only. Every event with a valid signature gets 200 and an explanation.`,
-    credentials: [],
-    headers: { [header]: { description: `Signature by ${service}.`, required: true, type: 'string' } },
-    otherBodies: [json({ type: 'object', description: `An event in the format of ${service}.` })],
-    returns: `The effect of the event on its order (rail \`${rail}\`).`,
-    answer: webhookOutcomeSchema,
-    errors: [...anywhere, ...ofBodies, 'rail_disabled'],
-  }) satisfies Contract;
-
-/** The routes that payment services call. */
-export const webhookContracts = contracts({
-  'POST /v1/billing/webhooks/stripe': webhook('Stripe', 'card', 'stripe-signature'),
-  'POST /v1/billing/webhooks/btcpay': webhook('BTCPay Server', 'crypto', 'btcpay-sig'),
 });

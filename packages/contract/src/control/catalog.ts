@@ -1,12 +1,84 @@
-import {
-  capabilitiesAnswerSchema,
-  measurementsAnswerSchema,
-  modelListAnswerSchema,
-  statusAnswerSchema,
-  uptimeAnswerSchema,
-  uptimeQuerySchema,
-} from '@sotto/wire';
+import { modelListAnswerSchema, privacyClassSchema } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
+import { instant } from '../fields.ts';
+
+/** Answer of `GET /capabilities`. */
+export const capabilitiesAnswerSchema = z.strictObject({
+  image_generation: z.strictObject({ enabled: z.boolean() }),
+  speech_synthesis: z.strictObject({ enabled: z.boolean() }),
+  connected_apps: z.strictObject({ enabled: z.boolean() }),
+  anonymous_wallets: z.strictObject({ enabled: z.boolean() }),
+});
+export type CapabilitiesAnswer = z.infer<typeof capabilitiesAnswerSchema>;
+
+/** With fewer than 20 requests, a number would show when single people ask. */
+const enoughRequests = z.int().nullable();
+
+const measuredRouteSchema = z.strictObject({
+  provider: z.string(),
+  privacy_class: privacyClassSchema,
+  window_hours: z.literal(24),
+  success_rate: z.number().nullable(),
+  requests: enoughRequests,
+  ttft_ms: z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable(),
+  throughput_tps: z.strictObject({ p50: z.number() }).nullable(),
+});
+
+/** Answer of `GET /catalog/measurements`: the models and routes with at least 20 requests in 24 hours. */
+export const measurementsAnswerSchema = z.strictObject({
+  data: z.array(z.strictObject({ model: z.string(), routes: z.array(measuredRouteSchema) })),
+});
+export type MeasurementsAnswer = z.infer<typeof measurementsAnswerSchema>;
+
+/** Query of `GET /models/uptime`. */
+export const uptimeQuerySchema = z.strictObject({
+  model: z.string().max(256).meta({ description: 'A model id.', example: 'demo/chat' }),
+});
+
+const successRate = z.number().nullable().describe('From 0 to 1.');
+
+/** Answer of `GET /models/uptime`. Null if fewer than 20 requests were measured. */
+export const uptimeAnswerSchema = z.strictObject({
+  model: z.string(),
+  routes: z.array(
+    measuredRouteSchema.extend({
+      success_rate: successRate,
+      series: z.array(
+        z.strictObject({
+          at: instant,
+          success_rate: successRate,
+          requests: enoughRequests,
+          ttft_p50_ms: z.number().nullable(),
+        }),
+      ),
+    }),
+  ),
+});
+export type UptimeAnswer = z.infer<typeof uptimeAnswerSchema>;
+
+const endsSchema = { requests: enoughRequests, success_rate: z.number().nullable() };
+
+const hoursSchema = z.array(z.strictObject({ at: instant, ...endsSchema }));
+
+/** The share of the minutes of each hour in which a plane was ready. Null: not known. */
+const planeHoursSchema = z.array(z.strictObject({ at: instant, ready: z.number().nullable() }));
+
+/** Answer of `GET /status`: when the planes were ready, and how the requests to providers ended in the last 24 hours, together and for each provider. */
+export const statusAnswerSchema = z.strictObject({
+  window_hours: z.literal(24),
+  planes: z.strictObject({ control: planeHoursSchema, broker: planeHoursSchema }),
+  /** Of all providers, the oldest hour first. */
+  hours: hoursSchema,
+  providers: z.array(
+    z.strictObject({
+      provider: z.string(),
+      ...endsSchema,
+      hours: hoursSchema,
+    }),
+  ),
+});
+export type StatusAnswer = z.infer<typeof statusAnswerSchema>;
 
 /** Models, and the features of the deployment. */
 export const catalogContracts = contracts({
@@ -70,7 +142,7 @@ export const catalogContracts = contracts({
       'Requests, success rate and speed of each route of a model over 24 hours, and by hour. Null if fewer than 20 requests were measured.',
     credentials: [],
     cache: 'public',
-    query: { schema: uptimeQuerySchema, notes: { model: { description: 'A model id.', example: 'demo/chat' } } },
+    query: uptimeQuerySchema,
     // A missing model has its own error type.
     parsesQuery: true,
     answer: uptimeAnswerSchema,

@@ -1,62 +1,52 @@
+import * as evidence from '@sotto/attestation/documents';
+import * as wire from '@sotto/wire';
 import { describeAsStated, describeRoutes } from '../describe-routes.ts';
+import * as lists from '../lists.ts';
+import * as receipt from '../provider-receipt.ts';
 import type { OriginDescription } from '../route.ts';
-import { pageContracts, serviceContracts } from '../service.ts';
-import { alertContracts } from './alerts.ts';
-import { auditContracts } from './audit.ts';
-import { billingContracts, webhookContracts } from './billing.ts';
-import { catalogContracts } from './catalog.ts';
-import { appContracts, grantContracts, interactionContracts } from './connect.ts';
-import { invitationContracts } from './invitations.ts';
-import { keyContracts } from './keys.ts';
-import { operatorContracts } from './operator.ts';
-import { routingContracts } from './routing.ts';
-import { sessionContracts } from './sessions.ts';
+import * as service from '../service.ts';
+import * as alerts from './alerts.ts';
+import * as audit from './audit.ts';
+import * as billing from './billing.ts';
+import * as catalog from './catalog.ts';
+import * as connect from './connect.ts';
+import * as email from './email.ts';
+import * as invitations from './invitations.ts';
+import * as keys from './keys.ts';
+import * as operator from './operator.ts';
+import * as orders from './orders.ts';
+import * as passkeys from './passkeys.ts';
+import * as webhooks from './payment-webhooks.ts';
+import * as routing from './routing.ts';
+import * as secondFactor from './second-factor.ts';
+import * as sessions from './sessions.ts';
 import { signInContracts } from './sign-in.ts';
-import { ticketContracts } from './tickets.ts';
-import { usageContracts } from './usage.ts';
-import { walletContracts } from './wallets.ts';
-import { workspaceContracts } from './workspaces.ts';
-
-export {
-  alertContracts,
-  appContracts,
-  auditContracts,
-  billingContracts,
-  catalogContracts,
-  grantContracts,
-  interactionContracts,
-  invitationContracts,
-  keyContracts,
-  operatorContracts,
-  routingContracts,
-  sessionContracts,
-  signInContracts,
-  ticketContracts,
-  usageContracts,
-  walletContracts,
-  webhookContracts,
-  workspaceContracts,
-};
+import * as signInWays from './sign-in-ways.ts';
+import * as tickets from './tickets.ts';
+import * as usage from './usage.ts';
+import * as user from './user.ts';
+import * as wallets from './wallets.ts';
+import * as workspaces from './workspaces.ts';
 
 /** The contracts of the control origin, by route, without its pages. */
-export type ControlContracts = typeof alertContracts &
-  typeof appContracts &
-  typeof auditContracts &
-  typeof billingContracts &
-  typeof catalogContracts &
-  typeof grantContracts &
-  typeof interactionContracts &
-  typeof invitationContracts &
-  typeof keyContracts &
-  typeof operatorContracts &
-  typeof routingContracts &
-  typeof sessionContracts &
+export type ControlContracts = typeof alerts.alertContracts &
+  typeof audit.auditContracts &
+  typeof billing.billingContracts &
+  typeof catalog.catalogContracts &
+  typeof connect.appContracts &
+  typeof connect.grantContracts &
+  typeof connect.interactionContracts &
+  typeof invitations.invitationContracts &
+  typeof keys.keyContracts &
+  typeof operator.operatorContracts &
+  typeof orders.orderContracts &
+  typeof routing.routingContracts &
   typeof signInContracts &
-  typeof ticketContracts &
-  typeof usageContracts &
-  typeof walletContracts &
-  typeof webhookContracts &
-  typeof workspaceContracts;
+  typeof tickets.ticketContracts &
+  typeof usage.usageContracts &
+  typeof wallets.walletContracts &
+  typeof webhooks.webhookContracts &
+  typeof workspaces.workspaceContracts;
 
 /** The control origin: keys, tickets, catalog, routing, account and billing. Never content. */
 export const controlOrigin: OriginDescription = {
@@ -84,28 +74,33 @@ export const controlOrigin: OriginDescription = {
     { name: 'Administration', description: 'The audit log, and the routes of operators of this deployment.' },
     { name: 'Service', description: 'Health and this reference.' },
   ],
+  schemas: [
+    ...[wire, evidence, receipt, lists, service],
+    ...[alerts, audit, billing, catalog, connect, email, invitations, keys, operator, orders, passkeys, routing],
+    ...[secondFactor, sessions, signInWays, tickets, usage, user, wallets, webhooks, workspaces],
+  ],
   routes: [
-    ...describeRoutes('Tickets and evidence', ticketContracts),
-    ...describeRoutes('Catalog', catalogContracts),
-    ...describeRoutes('Routing', routingContracts),
-    ...describeRoutes('Account', usageContracts),
-    ...describeRoutes('Account', keyContracts),
-    ...describeRoutes('Workspaces', workspaceContracts),
-    ...describeRoutes('Workspaces', alertContracts),
-    ...describeRoutes('Workspaces', invitationContracts),
-    ...describeRoutes('Billing', billingContracts),
-    ...describeRoutes('Anonymous wallets', walletContracts),
-    ...describeAsStated('Billing', webhookContracts),
-    ...describeRoutes('Connected apps', grantContracts),
-    ...describeRoutes('Connected apps', appContracts),
-    ...describeRoutes('Connected apps', interactionContracts),
-    ...describeAsStated('Sessions', sessionContracts),
+    ...describeRoutes('Tickets and evidence', tickets.ticketContracts),
+    ...describeRoutes('Catalog', catalog.catalogContracts),
+    ...describeRoutes('Routing', routing.routingContracts),
+    ...describeRoutes('Account', usage.usageContracts),
+    ...describeRoutes('Account', keys.keyContracts),
+    ...describeRoutes('Workspaces', workspaces.workspaceContracts),
+    ...describeRoutes('Workspaces', alerts.alertContracts),
+    ...describeRoutes('Workspaces', invitations.invitationContracts),
+    ...describeRoutes('Billing', billing.billingContracts),
+    ...describeRoutes('Billing', orders.orderContracts),
+    ...describeRoutes('Anonymous wallets', wallets.walletContracts),
+    ...describeAsStated('Billing', webhooks.webhookContracts),
+    ...describeRoutes('Connected apps', connect.grantContracts),
+    ...describeRoutes('Connected apps', connect.appContracts),
+    ...describeRoutes('Connected apps', connect.interactionContracts),
     ...describeAsStated('Sessions', signInContracts),
-    ...describeRoutes('Administration', auditContracts),
-    ...describeRoutes('Administration', operatorContracts),
-    ...describeAsStated('Service', serviceContracts).map((route) =>
+    ...describeRoutes('Administration', audit.auditContracts),
+    ...describeRoutes('Administration', operator.operatorContracts),
+    ...describeAsStated('Service', service.serviceContracts).map((route) =>
       route.path === '/v1/openapi.json' ? { ...route, errors: [...route.errors, 'rate_limited' as const] } : route,
     ),
-    ...describeAsStated('Service', pageContracts),
+    ...describeAsStated('Service', service.pageContracts),
   ],
 };

@@ -1,8 +1,35 @@
-import * as wire from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { pageNotes } from '../route.ts';
+import { instant } from '../fields.ts';
+import { listQuerySchema, pageOf } from '../lists.ts';
+import { workspaceAnswerSchema, workspaceRole } from './workspaces.ts';
+
+/** Body of `POST /invitations/read`, `/invitations/accept` and `/invitations/decline`. */
+export const invitationTokenSchema = z.strictObject({ token: z.string().min(1).max(200) });
+
+/** Answer of `POST /invitations/read`: the workspace that the token invites to. */
+export const invitationOfferAnswerSchema = z.strictObject({
+  workspace: z.string(),
+  role: workspaceRole,
+  /** Null if the owner's account has no user who signs in. */
+  invited_by: z.string().nullable(),
+  expires_at: instant,
+});
+export type InvitationOfferAnswer = z.infer<typeof invitationOfferAnswerSchema>;
+
+/** The part of an invitation that its token shows to a person who is not signed in. */
+export const invitationPreviewSchema = invitationOfferAnswerSchema.pick({ workspace: true, invited_by: true });
+export type InvitationPreview = z.infer<typeof invitationPreviewSchema>;
+
+/** A pending invitation for the caller's email address. Its `id` accepts or declines it. */
+export const waitingInvitationAnswerSchema = invitationOfferAnswerSchema.extend({ id: z.uuid() });
+export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSchema>;
+
+/** Answer of `GET /invitations`. */
+export const waitingInvitationListAnswerSchema = pageOf(waitingInvitationAnswerSchema);
 
 const id = { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } as const;
+
 const examples = { body: { token: 'as the invitation has it' } };
 
 /** Routes for the user who received an invitation. */
@@ -11,8 +38,8 @@ export const invitationContracts = contracts({
     operationId: 'readInvitation',
     summary: 'Read an invitation',
     credentials: ['session'],
-    body: wire.invitationTokenSchema,
-    answer: wire.invitationOfferAnswerSchema,
+    body: invitationTokenSchema,
+    answer: invitationOfferAnswerSchema,
     returns: 'The offer.',
     examples,
     errors: ['not_found'],
@@ -22,8 +49,8 @@ export const invitationContracts = contracts({
     summary: 'Preview an invitation',
     description: 'For users who have no account yet. The token of the invitation is the proof.',
     credentials: [],
-    body: wire.invitationTokenSchema,
-    answer: wire.invitationPreviewSchema,
+    body: invitationTokenSchema,
+    answer: invitationPreviewSchema,
     returns: 'The workspace, and the address of the inviting user.',
     examples,
     errors: ['not_found'],
@@ -32,8 +59,8 @@ export const invitationContracts = contracts({
     operationId: 'acceptInvitation',
     summary: 'Accept an invitation',
     credentials: ['session'],
-    body: wire.invitationTokenSchema,
-    answer: wire.workspaceAnswerSchema,
+    body: invitationTokenSchema,
+    answer: workspaceAnswerSchema,
     returns: 'The workspace, with your new role.',
     examples,
     errors: ['not_found', 'conflict'],
@@ -43,7 +70,7 @@ export const invitationContracts = contracts({
     operationId: 'declineInvitation',
     summary: 'Decline an invitation',
     credentials: ['session'],
-    body: wire.invitationTokenSchema,
+    body: invitationTokenSchema,
     status: 204,
     returns: 'The invitation is declined.',
     examples,
@@ -54,8 +81,8 @@ export const invitationContracts = contracts({
     summary: 'List invitations to you',
     description: 'Needs a verified email address.',
     credentials: ['session'],
-    query: { schema: wire.listQuerySchema, notes: pageNotes },
-    answer: wire.waitingInvitationListAnswerSchema,
+    query: listQuerySchema,
+    answer: waitingInvitationListAnswerSchema,
     returns: 'A page of invitations, oldest first.',
     errors: ['email_not_verified'],
   },
@@ -65,7 +92,7 @@ export const invitationContracts = contracts({
     credentials: ['session'],
     params: { id },
     body: 'empty',
-    answer: wire.workspaceAnswerSchema,
+    answer: workspaceAnswerSchema,
     returns: 'The workspace, with your new role.',
     errors: ['conflict', 'email_not_verified'],
     maximum: 'workspaces',

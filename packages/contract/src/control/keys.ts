@@ -1,6 +1,95 @@
-import * as wire from '@sotto/wire';
+import { omittable } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { pageNotes } from '../route.ts';
+import { instant, usd } from '../fields.ts';
+import { listPageFields, pageOf } from '../lists.ts';
+
+/** A key as its owner sees it. Only the answer that created or rotated it has `key`. */
+export const keyAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  kind: z.enum(['inference', 'management']),
+  workspace_id: z.uuid(),
+  /** The account that created it. */
+  created_by: z.uuid(),
+  preview: z.string(),
+  credit_limit_usd: usd.nullable(),
+  spent_usd: usd,
+  openai_compatible: z.boolean(),
+  /** The models that its requests may name. Null: all. */
+  allowed_models: z.array(z.string()).nullable(),
+  /** Its own rate limits, below those of the deployment. Null: those of the deployment. */
+  requests_per_minute: z.int().nullable(),
+  tokens_per_minute: z.int().nullable(),
+  created_at: instant,
+  last_used_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  disabled_at: instant.nullable(),
+  revoked_at: instant.nullable(),
+  /** Earlier secrets that still work, after the key was rotated. */
+  old_secrets: z.array(z.strictObject({ preview: z.string(), ends_at: instant })),
+  key: z.string().optional().describe('The secret. Only in the answer that created it.'),
+});
+export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
+
+/** Answer of `POST /keys` and of a rotation, the only ones that have the secret. */
+export const newKeyAnswerSchema = keyAnswerSchema.extend({
+  key: z.string().describe('The secret. Only this answer has it.'),
+});
+
+export const keyListAnswerSchema = pageOf(keyAnswerSchema);
+
+const keyName = z.string().trim().min(1).max(100);
+
+/** Credit limit of a key in USD, bounded so that nano-USD stay below 2^53. */
+const creditLimit = z.number().min(0).max(1_000_000);
+
+/** The largest number that the column holds. The deployment's own limit is lower. */
+const perMinute = z.int().min(1).max(2_147_483_647);
+
+/** When a key expires, which model ids its requests may name, and its own rate limits. */
+const keyRules = {
+  expires_at: z.iso.datetime().max(64).nullish(),
+  allowed_models: z.array(z.string().min(1).max(256)).min(1).max(100).nullish(),
+  requests_per_minute: perMinute.nullish(),
+  tokens_per_minute: perMinute.nullish(),
+};
+
+/** Body of `POST /keys`. */
+export const createKeySchema = z.strictObject({
+  name: keyName,
+  kind: z.enum(['inference', 'management']),
+  workspace_id: omittable(z.uuid()),
+  credit_limit_usd: creditLimit.nullish().describe('The most that the key can spend in total, in USD.'),
+  openai_compatible: omittable(z.boolean()).describe(
+    'Whether the key may be sent to the confidential origin. Default true.',
+  ),
+  ...keyRules,
+});
+export type CreateKey = z.infer<typeof createKeySchema>;
+
+/** Body of `PATCH /keys/:id`. Absent fields keep their values; `null` removes a limit, the expiry or the allowed models. */
+export const updateKeySchema = z.strictObject({
+  name: omittable(keyName),
+  credit_limit_usd: creditLimit.nullable().optional().describe('Null removes the limit.'),
+  openai_compatible: omittable(z.boolean()),
+  ...keyRules,
+  /** A disabled key is refused until it is enabled. */
+  disabled: omittable(z.boolean()),
+});
+export type UpdateKey = z.infer<typeof updateKeySchema>;
+
+/** Body of `POST /keys/:id/rotate-secret`: how long the secrets so far still work. */
+export const rotateKeySchema = z.strictObject({ overlap_hours: z.number().min(0).max(168).default(24) });
+
+/** Query of `GET /keys`. Without a workspace, lists all keys that the account pays for. */
+export const keyListQuerySchema = z.strictObject({
+  workspace_id: z
+    .uuid()
+    .optional()
+    .describe('Lists the keys of this workspace. The default is all keys that the account pays for.'),
+  ...listPageFields,
+});
 
 const id = { note: 'The id of a key of this account.', id: 'key' } as const;
 
@@ -10,14 +99,8 @@ export const keyContracts = contracts({
     operationId: 'listKeys',
     summary: 'List keys',
     credentials: ['session'],
-    query: {
-      schema: wire.keyListQuerySchema,
-      notes: {
-        ...pageNotes,
-        workspace_id: 'Lists the keys of this workspace. The default is all keys that the account pays for.',
-      },
-    },
-    answer: wire.keyListAnswerSchema,
+    query: keyListQuerySchema,
+    answer: keyListAnswerSchema,
     returns: 'A page of keys, oldest first, without their secrets.',
     errors: ['not_found'],
   },
@@ -25,9 +108,9 @@ export const keyContracts = contracts({
     operationId: 'createKey',
     summary: 'Create a key',
     credentials: ['session'],
-    body: wire.createKeySchema,
+    body: createKeySchema,
     status: 201,
-    answer: wire.newKeyAnswerSchema,
+    answer: newKeyAnswerSchema,
     returns: 'The key. Only this answer has its secret, `key`.',
     examples: { body: { name: 'laptop', kind: 'inference', credit_limit_usd: 5 } },
     errors: ['not_found', 'conflict'],
@@ -41,8 +124,8 @@ export const keyContracts = contracts({
       'and so are its unused tickets, until it is enabled again.',
     credentials: ['session'],
     params: { id },
-    body: wire.updateKeySchema,
-    answer: wire.keyAnswerSchema,
+    body: updateKeySchema,
+    answer: keyAnswerSchema,
     returns: 'The updated key.',
     examples: { body: { name: 'old laptop', openai_compatible: false } },
   },
@@ -54,8 +137,8 @@ export const keyContracts = contracts({
       'until an earlier rotation ends them. Its unused tickets stop working.',
     credentials: ['session'],
     params: { id },
-    body: wire.rotateKeySchema,
-    answer: wire.newKeyAnswerSchema,
+    body: rotateKeySchema,
+    answer: newKeyAnswerSchema,
     returns: 'The key with its new secret, `key`, which is shown only here.',
     examples: { body: { overlap_hours: 24 } },
     errors: ['conflict'],

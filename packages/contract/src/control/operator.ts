@@ -1,7 +1,142 @@
-import * as wire from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { pageNotes } from '../route.ts';
-import { auditLog } from './audit.ts';
+import { instant, usd } from '../fields.ts';
+import { pageFields, pageOf } from '../lists.ts';
+import { actQuerySchema, auditLog } from './audit.ts';
+import { billingPageQuerySchema, orderAnswerSchema } from './orders.ts';
+import { signUpModeSchema } from './sign-in-ways.ts';
+
+/** An account as operators see it: never its requests, models or keys. */
+export const accountAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  /** Null if no person signs in to it. */
+  email: z.string().nullable(),
+  /** `deleted`: by its owner. No user belongs to it any more. */
+  state: z.enum(['active', 'disabled', 'deleted']),
+  is_operator: z.boolean(),
+  balance_usd: usd,
+  /** Its grant of each month from the next on. */
+  monthly_grant: z
+    .strictObject({ amount_usd: usd, is_default: z.boolean() })
+    .nullable()
+    .describe('Null: this deployment gives no monthly grants.'),
+  /** Charges since the first of this month, UTC. */
+  spent_this_month_usd: usd,
+  /** The last UTC day with a request. */
+  last_used_on: z.iso.date().nullable(),
+  created_at: instant,
+});
+export type AccountAnswer = z.infer<typeof accountAnswerSchema>;
+
+export const accountPageSchema = pageOf(accountAnswerSchema);
+export type AccountPage = z.infer<typeof accountPageSchema>;
+
+/** Query of `GET /operator/accounts`. */
+export const accountQuerySchema = z.strictObject({
+  ...pageFields(100, 20),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(254)
+    .optional()
+    .describe('Only accounts whose address contains this text, or with this id.'),
+});
+export type AccountQuery = z.infer<typeof accountQuerySchema>;
+
+/** Body of `POST /operator/accounts/:id/credit`. */
+export const creditAccountSchema = z.strictObject({
+  amount_usd: z.number().gt(0).max(1_000_000),
+  /** An invoice number, for example. Each reference credits once. */
+  reference: z.string().trim().min(1).max(200),
+});
+
+/** Body of `PUT /operator/accounts/:id/monthly-grant`. */
+export const setMonthlyGrantSchema = z.strictObject({
+  amount_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
+});
+
+/** Answer of `GET /operator/providers`: health of the last 24 hours, and charges since the first of this month, UTC. */
+export const providerListAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      provider: z.string(),
+      routes: z.int(),
+      /** Routes that are passed over now, because they have failed. */
+      penalized_routes: z.int(),
+      /** Requests that brokers measured in 24 hours. */
+      requests: z.int(),
+      success_rate: z.number().nullable(),
+      spent_this_month_usd: usd,
+    }),
+  ),
+});
+export type ProviderListAnswer = z.infer<typeof providerListAnswerSchema>;
+
+/** A page of the orders of all accounts, for operators. */
+export const operatorOrderPageSchema = pageOf(
+  orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() }),
+);
+export type OperatorOrderPage = z.infer<typeof operatorOrderPageSchema>;
+
+/** Answer of `GET /operator/rejected-settlements`: the unresolved ones, oldest first. */
+export const rejectedSettlementListAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      at: instant,
+      shard: z.int(),
+      reason: z.enum(['bad_mac', 'unbookable']),
+      /** Null if the settlement cannot be read. */
+      charge_usd: usd.nullable(),
+    }),
+  ),
+});
+export type RejectedSettlementListAnswer = z.infer<typeof rejectedSettlementListAnswerSchema>;
+
+/** Body of `POST /operator/rejected-settlements/:id/dismiss`. */
+export const dismissSettlementSchema = z.strictObject({ why: z.string().trim().min(1).max(500) });
+
+/** Answer of `GET /operator/books`: the differences that an audit of the ledger finds now. */
+export const booksAnswerSchema = z.strictObject({
+  is_clean: z.boolean(),
+  findings: z.array(z.strictObject({ what: z.string(), id: z.string(), expected: z.string(), found: z.string() })),
+});
+export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
+
+/** Query of `GET /operator/audit`. */
+export const operatorActQuerySchema = actQuerySchema.extend({
+  account_id: z.uuid().optional().describe('Only acts that concern this account.'),
+});
+
+/** An address that an operator invited to sign up. */
+export const signUpInvitationAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  email: z.string(),
+  created_at: instant,
+  expires_at: instant,
+});
+export type SignUpInvitationAnswer = z.infer<typeof signUpInvitationAnswerSchema>;
+
+/** Answer of `GET /operator/sign-up`. */
+export const signUpPolicyAnswerSchema = z.strictObject({
+  mode: signUpModeSchema,
+  /** Whether the mode is `open` only because the deployment had users before there was a policy. */
+  is_inherited: z.boolean(),
+  /** Empty: all. */
+  domains: z.array(z.string()),
+  invitations: z.array(signUpInvitationAnswerSchema),
+});
+
+/** Body of `POST /operator/invitations`. */
+export const inviteToSignUpSchema = z.strictObject({
+  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
+});
 
 const account = { note: 'The id of an account.', id: 'account' } as const;
 
@@ -14,11 +149,8 @@ export const operatorContracts = contracts({
     operationId: 'listAccounts',
     summary: 'List accounts',
     credentials: ['operator'],
-    query: {
-      schema: wire.accountQuerySchema,
-      notes: { ...pageNotes, search: 'Only accounts whose address contains this text, or with this id.' },
-    },
-    answer: wire.accountPageSchema,
+    query: accountQuerySchema,
+    answer: accountPageSchema,
     returns: 'A page of accounts, newest first.',
   },
   'GET /v1/operator/accounts/{id}': {
@@ -26,7 +158,7 @@ export const operatorContracts = contracts({
     summary: 'Get an account',
     credentials: ['operator'],
     params: { id: account },
-    answer: wire.accountAnswerSchema,
+    answer: accountAnswerSchema,
     returns: 'The account.',
   },
   'POST /v1/operator/accounts/{id}/credit': {
@@ -35,8 +167,8 @@ export const operatorContracts = contracts({
     description: 'Each reference credits the account once.',
     credentials: ['operator'],
     params: { id: account },
-    body: wire.creditAccountSchema,
-    answer: wire.accountAnswerSchema,
+    body: creditAccountSchema,
+    answer: accountAnswerSchema,
     returns: 'The account with its new balance.',
     examples: { body: { amount_usd: 12.5, reference: 'invoice 17' } },
     errors: ['conflict'],
@@ -48,8 +180,8 @@ export const operatorContracts = contracts({
       'A higher amount counts at once, a lower one from the next month. It has an effect only with `BILLING` `none`.',
     credentials: ['operator'],
     params: { id: account },
-    body: wire.setMonthlyGrantSchema,
-    answer: wire.accountAnswerSchema,
+    body: setMonthlyGrantSchema,
+    answer: accountAnswerSchema,
     returns: 'The account.',
     examples: { body: { amount_usd: 50 } },
   },
@@ -60,7 +192,7 @@ export const operatorContracts = contracts({
     credentials: ['operator'],
     params: { id: account },
     body: 'optional',
-    answer: wire.accountAnswerSchema,
+    answer: accountAnswerSchema,
     returns: 'The account.',
     errors: ['conflict'],
   },
@@ -70,29 +202,29 @@ export const operatorContracts = contracts({
     credentials: ['operator'],
     params: { id: account },
     body: 'optional',
-    answer: wire.accountAnswerSchema,
+    answer: accountAnswerSchema,
     returns: 'The account.',
   },
   'GET /v1/operator/providers': {
     operationId: 'listProviders',
     summary: 'List providers with their health and spend',
     credentials: ['operator'],
-    answer: wire.providerListAnswerSchema,
+    answer: providerListAnswerSchema,
     returns: 'The providers of the catalog.',
   },
   'GET /v1/operator/orders': {
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
     credentials: ['operator'],
-    query: { schema: wire.billingPageQuerySchema, notes: pageNotes },
-    answer: wire.operatorOrderPageSchema,
+    query: billingPageQuerySchema,
+    answer: operatorOrderPageSchema,
     returns: 'A page of orders, newest first.',
   },
   'GET /v1/operator/rejected-settlements': {
     operationId: 'listRejectedSettlements',
     summary: 'List settlements that could not be booked',
     credentials: ['operator'],
-    answer: wire.rejectedSettlementListAnswerSchema,
+    answer: rejectedSettlementListAnswerSchema,
     returns: 'The unresolved settlements, oldest first.',
   },
   'POST /v1/operator/rejected-settlements/{id}/dismiss': {
@@ -100,7 +232,7 @@ export const operatorContracts = contracts({
     summary: 'Resolve a settlement that will not be booked',
     credentials: ['operator'],
     params: { id: { note: 'The id of a rejected settlement.', id: 'settlement' } },
-    body: wire.dismissSettlementSchema,
+    body: dismissSettlementSchema,
     status: 204,
     returns: 'The audit no longer reports it.',
     examples: { body: { why: 'a test of the bench' } },
@@ -110,7 +242,7 @@ export const operatorContracts = contracts({
     summary: 'Audit the ledger',
     description: 'Recomputes every amount in the database. `sotto-control audit` also compares Redis.',
     credentials: ['operator'],
-    answer: wire.booksAnswerSchema,
+    answer: booksAnswerSchema,
     returns: 'The differences.',
   },
   'GET /v1/operator/audit': {
@@ -118,16 +250,13 @@ export const operatorContracts = contracts({
     summary: 'List acts of operators and workspaces',
     credentials: ['operator'],
     ...auditLog,
-    query: {
-      schema: wire.operatorActQuerySchema,
-      notes: { ...auditLog.query.notes, account_id: 'Only acts that concern this account.' },
-    },
+    query: operatorActQuerySchema,
   },
   'GET /v1/operator/sign-up': {
     operationId: 'getSignUpPolicy',
     summary: 'Get who may sign up',
     credentials: ['operator'],
-    answer: wire.signUpPolicyAnswerSchema,
+    answer: signUpPolicyAnswerSchema,
     returns: 'The policy, which the settings `SIGN_UP` and `SIGN_UP_DOMAINS` state, and the pending invitations.',
   },
   'POST /v1/operator/invitations': {
@@ -135,9 +264,9 @@ export const operatorContracts = contracts({
     summary: 'Invite an address to sign up',
     description: 'The address may be of any domain. The invitation is mailed if this deployment sends mail.',
     credentials: ['operator'],
-    body: wire.inviteToSignUpSchema,
+    body: inviteToSignUpSchema,
     status: 201,
-    answer: wire.signUpInvitationAnswerSchema,
+    answer: signUpInvitationAnswerSchema,
     returns: 'The invitation, valid for seven days.',
     examples: { body: { email: 'ann@example.com' } },
   },

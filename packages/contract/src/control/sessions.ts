@@ -1,9 +1,101 @@
-import { authAnswers, authRequests } from '@sotto/wire';
+import { omittable } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { anywhere, ofAuth } from '../errors.ts';
+import { email, instant } from '../fields.ts';
+
+export const password = z.string().min(8).max(128);
+
+export const personName = z.string().trim().min(1).max(100);
+
+/** A password to compare. Any that was set is within the bounds of `password`. */
+export const comparedPassword = z.string().max(128);
+
+/** Required if the account has a password. */
+export const ownPassword = omittable(comparedPassword);
+
+/** A user as `/auth` describes them. */
+export const authUserSchema = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  image: z.string().nullable(),
+  emailVerified: z.boolean(),
+  twoFactorEnabled: z.boolean(),
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** Body of `POST /auth/sign-up/email`. */
+export const signUpSchema = z.object({ name: personName, email: email, password });
+
+/** Answer of `POST /auth/sign-up/email`. `token` is null, because signing up does not sign in. */
+export const signedUpSchema = z.strictObject({ token: z.null(), user: authUserSchema });
+
+/** Body of `POST /auth/sign-in/email`. */
+export const signInSchema = z.object({
+  email: email,
+  password: comparedPassword,
+  /** False: the cookie expires when the browser closes. */
+  rememberMe: z.boolean().optional(),
+});
+
+/**
+ * Answer of `POST /auth/sign-in/email`. The session is in the cookie. With `twoFactorRedirect` there is no session until the
+ * second factor.
+ */
+export const signedInSchema = z.union([
+  z
+    .strictObject({ redirect: z.boolean(), token: z.string(), url: z.string().optional(), user: authUserSchema })
+    .meta({ title: 'SignedInUser' }),
+  z
+    .strictObject({ twoFactorRedirect: z.literal(true), twoFactorMethods: z.array(z.enum(['totp'])) })
+    .meta({ title: 'SecondFactorAsked' }),
+]);
+
+export const signedOutSchema = z.looseObject({ success: z.literal(true) });
+
+const authSessionRowSchema = z
+  .strictObject({
+    id: z.string(),
+    userId: z.string(),
+    /** Id of the session for `/auth/revoke-session`. Never the value of the cookie. */
+    token: z.string(),
+    expiresAt: instant,
+    createdAt: instant,
+    updatedAt: instant,
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ title: 'SessionRow' });
+
+/** Answer of `POST /auth/passkey/verify-authentication`. The session is in the cookie. */
+export const passkeySignedInSchema = z.strictObject({ session: authSessionRowSchema, user: authUserSchema });
+
+/** Answer of `GET /auth/get-session`; null without a session. */
+export const authSessionSchema = passkeySignedInSchema.nullable();
+
+/** Answer of `GET /auth/list-sessions`. */
+export const authSessionListSchema = z.array(authSessionRowSchema);
+
+/** Answer of routes that change sessions. */
+export const authStatusSchema = z.strictObject({ status: z.boolean() });
+
+/** Body of `POST /auth/revoke-session`. */
+export const revokeSessionSchema = z.object({ token: z.string().max(256) });
+
+/** Body of `POST /auth/change-password`. */
+export const changePasswordSchema = z.object({
+  currentPassword: comparedPassword,
+  newPassword: password,
+  revokeOtherSessions: z.boolean().optional(),
+});
+
+/** Answer of `POST /auth/change-password`. Has a token if the other sessions ended and this one was renewed. */
+export const passwordChangedSchema = z.strictObject({ token: z.string().nullable(), user: authUserSchema });
 
 /** The answer of a route that has only to say that it is done. */
-export const done = { answer: authAnswers.authStatusSchema, returns: 'Done.' } as const;
+export const done = { answer: authStatusSchema, returns: 'Done.' } as const;
 
 /** The routes of better-auth that sign users in and out and manage sessions. */
 export const sessionContracts = contracts({
@@ -12,8 +104,8 @@ export const sessionContracts = contracts({
     summary: 'Sign up',
     limits: ['mail', 'otherMail', 'otherMailAccount'],
     credentials: [],
-    body: authRequests.signUpSchema,
-    answer: authAnswers.signedUpSchema,
+    body: signUpSchema,
+    answer: signedUpSchema,
     returns: 'The account exists. Sign in next.',
     examples: { body: { name: 'Ann', email: 'ann@example.com', password: 'correct horse battery' } },
     errors: [...ofAuth],
@@ -24,8 +116,8 @@ export const sessionContracts = contracts({
     description: 'The answer sets the session cookie, which is valid for 30 days and renewed daily.',
     limits: ['guess', 'signIn', 'signInHour', 'signInAccount', 'signInDevice'],
     credentials: [],
-    body: authRequests.signInSchema,
-    answer: authAnswers.signedInSchema,
+    body: signInSchema,
+    answer: signedInSchema,
     returns:
       'You are signed in. With `twoFactorRedirect`, a second factor is needed first, and the cookie is for that step.',
     examples: { body: { email: 'ann@example.com', password: 'correct horse battery' } },
@@ -37,7 +129,7 @@ export const sessionContracts = contracts({
     credentials: ['session'],
     isOpenToAll: true,
     body: 'optional',
-    answer: authAnswers.signedOutSchema,
+    answer: signedOutSchema,
     returns: 'The session has ended.',
     examples: { answer: { success: true } },
     errors: [...ofAuth],
@@ -47,7 +139,7 @@ export const sessionContracts = contracts({
     summary: 'Get the current session',
     credentials: ['session'],
     isOpenToAll: true,
-    answer: authAnswers.authSessionSchema,
+    answer: authSessionSchema,
     returns: 'The session, or null if you are not signed in.',
     errors: [...anywhere],
   },
@@ -55,7 +147,7 @@ export const sessionContracts = contracts({
     operationId: 'listSessions',
     summary: 'List your sessions',
     credentials: ['session'],
-    answer: authAnswers.authSessionListSchema,
+    answer: authSessionListSchema,
     returns: 'The active sessions.',
     errors: [...anywhere, 'unauthenticated'],
   },
@@ -63,7 +155,7 @@ export const sessionContracts = contracts({
     operationId: 'revokeSession',
     summary: 'End one session',
     credentials: ['session'],
-    body: authRequests.revokeSessionSchema,
+    body: revokeSessionSchema,
     ...done,
     examples: { body: { token: 'a token of `GET /v1/auth/list-sessions`' }, answer: { status: true } },
     errors: [...ofAuth, 'unauthenticated'],
@@ -91,8 +183,8 @@ export const sessionContracts = contracts({
     summary: 'Change the password',
     limits: ['guess', 'password'],
     credentials: ['session'],
-    body: authRequests.changePasswordSchema,
-    answer: authAnswers.passwordChangedSchema,
+    body: changePasswordSchema,
+    answer: passwordChangedSchema,
     returns: 'Changed.',
     examples: { body: { currentPassword: 'correct horse battery', newPassword: 'staple battery horse' } },
     errors: [...ofAuth, 'unauthenticated'],

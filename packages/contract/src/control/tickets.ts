@@ -1,8 +1,46 @@
 import { providerEvidenceSchema } from '@sotto/attestation/documents';
-import * as wire from '@sotto/wire';
+import {
+  modelIdField,
+  nonceSchema,
+  privacyClassSchema,
+  providerIdSchema,
+  providerPolicySchema,
+  ticketRequestSchema,
+} from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { ofPlanning } from '../errors.ts';
+import { instant } from '../fields.ts';
+import { providerReceiptSchema } from '../provider-receipt.ts';
 import { nonceNote } from '../route.ts';
+
+/** Answer of `POST /inference/tickets`. */
+export const ticketAnswerSchema = z.strictObject({
+  ticket: z.string(),
+  /** With `count`: all tickets. `ticket` is the first of them. */
+  tickets: z.array(z.string()).optional(),
+  privacy_class: privacyClassSchema.describe('The weakest class that the policy allows.'),
+  expires_at: instant,
+});
+export type TicketAnswer = z.infer<typeof ticketAnswerSchema>;
+
+/** Body of `POST /inference/attestation-tickets`: the enclave to verify. */
+export const attestationTicketRequestSchema = z.strictObject({
+  model: modelIdField,
+  provider: providerPolicySchema.nullish(),
+});
+export type AttestationTicketRequest = z.infer<typeof attestationTicketRequestSchema>;
+
+/** Answer of `POST /inference/attestation-tickets`. */
+export const attestationTicketAnswerSchema = ticketAnswerSchema.pick({ ticket: true, expires_at: true });
+export type AttestationTicketAnswer = z.infer<typeof attestationTicketAnswerSchema>;
+
+/** Query of `GET /tee/attestation` on the control origin: the fields of both bodies above. */
+export const teeAttestationQuerySchema = z.strictObject({
+  model: modelIdField.describe('The model whose enclave you verify.'),
+  provider: providerIdSchema.optional().describe('The provider. The default is the one that would serve.'),
+  nonce: nonceSchema.meta(nonceNote),
+});
 
 /** Tickets and evidence, which clients get before they send content. */
 export const ticketContracts = contracts({
@@ -14,8 +52,8 @@ export const ticketContracts = contracts({
       'A ticket allows one request at the confidential origin. It binds the model, the provider policy, the reasoning selection and the media settings. The request must have the same values. With `count` you get up to 16 tickets for the same request, all or none, and each counts for the limits. Never send content here; unknown fields are refused.',
     credentials: ['inferenceKey', 'accessToken'],
     remembersCaller: true,
-    body: wire.ticketRequestSchema,
-    answer: wire.ticketAnswerSchema,
+    body: ticketRequestSchema,
+    answer: ticketAnswerSchema,
     returns:
       'The ticket, and with `count` all `tickets`, of which it is the first. `privacy_class` is the weakest class that the policy allows.',
     examples: {
@@ -30,8 +68,8 @@ export const ticketContracts = contracts({
     summary: 'Get an attestation ticket',
     description: 'The ticket allows one request for evidence of the enclave that would serve this model. Free.',
     credentials: ['inferenceKey', 'accessToken'],
-    body: wire.attestationTicketRequestSchema,
-    answer: wire.attestationTicketAnswerSchema,
+    body: attestationTicketRequestSchema,
+    answer: attestationTicketAnswerSchema,
     returns: 'The ticket, for `POST /v1/tee/attestation` at the confidential origin.',
     examples: {
       body: { model: 'acme/small', provider: 'acme' },
@@ -46,14 +84,7 @@ export const ticketContracts = contracts({
     description:
       'Control fetches the evidence from the confidential origin, where an attestation ticket gets the same. Free.',
     credentials: ['inferenceKey', 'accessToken'],
-    query: {
-      schema: wire.teeAttestationQuerySchema,
-      notes: {
-        model: 'The model whose enclave you verify.',
-        provider: 'The provider. The default is the one that would serve.',
-        nonce: nonceNote,
-      },
-    },
+    query: teeAttestationQuerySchema,
     answer: providerEvidenceSchema,
     returns: 'The evidence, bound to your nonce.',
     errors: [...ofPlanning, 'invalid_ticket'],
@@ -66,7 +97,7 @@ export const ticketContracts = contracts({
       'The enclave signs it when the answer has ended. It is kept for an hour. Not every provider has receipts.',
     credentials: ['inferenceKey', 'accessToken'],
     params: { providerRequestId: { note: 'The header `x-router-provider-request-id` of the answer.', maxLength: 100 } },
-    answer: wire.providerReceiptSchema,
+    answer: providerReceiptSchema,
     returns: 'The receipt: hashes and a signature.',
     errors: ['not_found'],
   },

@@ -1,16 +1,197 @@
-import * as wire from '@sotto/wire';
+import { attemptErrors, firstTokenBoundsMs, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
+import { instant, usd } from '../fields.ts';
+import { listPageFields } from '../lists.ts';
 import { csv } from '../route.ts';
 
-/** The notes of the parameters that both lists of usage take. */
-const filterNotes = {
-  from: { description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' },
-  to: { description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' },
-  model: 'Only this model.',
-  key_id: 'Only this key.',
-  workspace_id: 'Only this workspace.',
-  format: '`csv` exports every matching row. Overrides the header `accept`.',
-} as const;
+/** Answer of `GET /balance`: USD that can be spent now, and USD held for running requests. */
+export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), available: usd, reserved: usd });
+
+/** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
+const time = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
+    // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
+    if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
+    });
+    return z.NEVER;
+  });
+
+const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
+
+const filters = {
+  from: time
+    .optional()
+    .meta({ description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' }),
+  to: time
+    .optional()
+    .meta({ description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' }),
+  model: z.string().min(1).max(256).optional().describe('Only this model.'),
+  key_id: z.uuid().optional().describe('Only this key.'),
+  workspace_id: z.uuid().optional().describe('Only this workspace.'),
+  format: z
+    .enum(['json', 'csv'])
+    .optional()
+    .describe('`csv` exports every matching row. Overrides the header `accept`.'),
+};
+
+function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, context: z.RefinementCtx) {
+  if (from !== undefined && to !== undefined && from >= to)
+    context.addIssue({ code: 'custom', path: ['to'], message: 'must be later than `from`' });
+}
+
+/**
+ * Query of `GET /usage`. `from` is inclusive, `to` exclusive. `limit` and `cursor` page JSON only, because CSV has every
+ * matching row.
+ */
+export const usageQuerySchema = z
+  .strictObject({
+    ...listPageFields,
+    limit: listPageFields.limit.describe('Rows of a page.'),
+    ...filters,
+    status: z.enum(usageStatuses).optional().describe('Only requests that ended in this way.'),
+    error: z.enum(usageErrors).optional().describe('Only requests with this class of error.'),
+    provider: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('Only requests that this provider answered, or was the last to fail.'),
+    member_id: z.uuid().optional().describe('Only requests of keys that this account created.'),
+  })
+  .superRefine(refuseEmptyRange);
+export type UsageQuery = z.infer<typeof usageQuerySchema>;
+
+/** Answer of `GET /usage`. `at` is cut to the minute, so that rows cannot be matched with logs by time. */
+export const usagePageSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      at: instant.describe('The minute in which the request ended.'),
+      workspace_id: z.uuid(),
+      key_id: z.uuid(),
+      operation: z.string(),
+      model: z.string(),
+      provider: z.string().nullable(),
+      privacy_class: privacyClassSchema.nullable(),
+      prompt_tokens: z.int(),
+      cached_tokens: z.int(),
+      completion_tokens: z.int(),
+      reasoning_tokens: z.int(),
+      cost: usd,
+      attempts: z.int(),
+      fallback: z.boolean(),
+      status: z.enum(usageStatuses),
+      estimated: z.boolean().describe('The provider reported no usage, so Sotto counted the tokens.'),
+      /** Null if the request completed, or if an earlier version of the broker settled it. */
+      error: z.enum(usageErrors).nullable(),
+      failed_attempts: z
+        .array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) }))
+        .describe(
+          'The attempts before the last, in order. A refusal of the request reads `provider`. Empty: there was none, or they are not known. In CSV: `acme:timeout acme/eu:provider`.',
+        ),
+    }),
+  ),
+  next_cursor: z.string().nullable(),
+  kept_from: instant
+    .nullable()
+    .describe('Rows before this month were deleted. Their daily sums stay. Null: none were deleted.'),
+});
+export type UsagePage = z.infer<typeof usagePageSchema>;
+
+export const usageGroups = [
+  'day',
+  'month',
+  'workspace_id',
+  'key_id',
+  'operation',
+  'model',
+  'provider',
+  'privacy_class',
+] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+const group = z.enum(usageGroups);
+
+const groups = z
+  .string()
+  .max(500)
+  .transform((text, context): readonly UsageGroup[] => {
+    const asked = text.split(',').map((name) => group.safeParse(name).data);
+    if (!asked.includes(undefined)) return usageGroups.filter((name) => asked.includes(name));
+    context.addIssue({
+      code: 'custom',
+      message: `must be a comma list of ${usageGroups.map((name) => `\`${name}\``).join(', ')}`,
+    });
+    return z.NEVER;
+  });
+
+/** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
+export const usageDailyQuerySchema = z
+  .strictObject({
+    group_by: groups.prefault('day').meta({
+      description:
+        'A comma list of `day`, `month`, `workspace_id`, `key_id`, `operation`, `model`, `provider`, `privacy_class`.',
+      example: 'day,model',
+    }),
+    ...filters,
+  })
+  .superRefine(refuseEmptyRange);
+export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
+
+const usageSumsSchema = z.strictObject({
+  requests: z.int(),
+  failed: z.int(),
+  cancelled: z.int(),
+  /** Requests whose tokens the broker counted itself, because the provider reported none. */
+  estimated: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  cost: usd,
+});
+export type UsageSums = z.infer<typeof usageSumsSchema>;
+
+/**
+ * Answer of `GET /usage/daily`: the sums of every group with requests, in the order of the group columns, and the total.
+ * Columns that were not grouped by are absent.
+ */
+export const usageDailyAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      day: z.iso.date().optional(),
+      month: z
+        .string()
+        .regex(/^\d{4}-\d{2}$/)
+        .optional(),
+      workspace_id: z.uuid().optional(),
+      key_id: z.uuid().optional(),
+      operation: z.string().optional(),
+      model: z.string().optional(),
+      provider: z.string().nullable().optional(),
+      privacy_class: privacyClassSchema.nullable().optional(),
+      ...usageSumsSchema.shape,
+    }),
+  ),
+  total: usageSumsSchema,
+  /**
+   * How many streamed answers of all these days took how long to their first token: up to each of the bounds, and beyond
+   * the last. Null for a query of one model or key, because these counts are kept for a workspace only.
+   */
+  first_token: z
+    .strictObject({ bounds_ms: z.array(z.int()), answers: z.array(z.int()).length(firstTokenBoundsMs.length + 1) })
+    .nullable(),
+});
+export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 
 /** Balance and usage. */
 export const usageContracts = contracts({
@@ -19,7 +200,7 @@ export const usageContracts = contracts({
     summary: 'Get the balance',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    answer: wire.balanceAnswerSchema,
+    answer: balanceAnswerSchema,
     returns: 'USD that you can spend now, and USD held for running requests.',
     examples: { answer: { currency: 'USD', available: 9.87, reserved: 0.02 } },
   },
@@ -30,19 +211,8 @@ export const usageContracts = contracts({
       'Newest first. A session of a `member` reads the requests of keys that it created; an `admin` and the owner read all; a `viewer` reads only sums (`GET /v1/usage/daily`). A request has a row once a provider was tried. A row appears seconds, at most minutes, after its request, with the minute in which the request ended. The operator may delete rows by month: neither JSON nor CSV then has them, and `kept_from` says since when they are complete. `GET /v1/usage/daily` still counts them.',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    query: {
-      schema: wire.usageQuerySchema,
-      notes: {
-        limit: 'Rows of a page.',
-        cursor: '`next_cursor` of the previous page.',
-        ...filterNotes,
-        status: 'Only requests that ended in this way.',
-        error: 'Only requests with this class of error.',
-        provider: 'Only requests that this provider answered, or was the last to fail.',
-        member_id: 'Only requests of keys that this account created.',
-      },
-    },
-    answer: wire.usagePageSchema,
+    query: usageQuerySchema,
+    answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
     otherContent: [csv],
   },
@@ -52,19 +222,8 @@ export const usageContracts = contracts({
     description: 'Sums by UTC day, or by the columns in `group_by`. Counts whole days.',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
-    query: {
-      schema: wire.usageDailyQuerySchema,
-      notes: {
-        group_by: {
-          description:
-            'A comma list of `day`, `month`, `workspace_id`, `key_id`, `operation`, `model`, `provider`, `privacy_class`.',
-          default: 'day',
-          example: 'day,model',
-        },
-        ...filterNotes,
-      },
-    },
-    answer: wire.usageDailyAnswerSchema,
+    query: usageDailyQuerySchema,
+    answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',
     otherContent: [csv],
   },

@@ -1,9 +1,108 @@
-import * as wire from '@sotto/wire';
+import { omittable } from '@sotto/wire';
+import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { pageNotes } from '../route.ts';
+import { instant } from '../fields.ts';
+import { listQuerySchema, pageOf } from '../lists.ts';
+import { workspaceRoles } from './workspace-role.ts';
+
+export const workspaceRole = z.enum(workspaceRoles);
+
+/** A workspace as the caller sees it. `role` is the caller's role. */
+export const workspaceAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  is_default: z.boolean(),
+  role: workspaceRole,
+  created_at: instant,
+});
+export type WorkspaceAnswer = z.infer<typeof workspaceAnswerSchema>;
+
+/** Answer of `GET /workspaces`: workspaces that the account owns or joined. */
+export const workspaceListAnswerSchema = pageOf(workspaceAnswerSchema);
+
+const workspaceName = z.string().trim().min(1).max(100);
+
+/** Body of `POST /workspaces` and of `PATCH /workspaces/:id`. */
+export const workspaceNameSchema = z.strictObject({ name: workspaceName });
+
+/** A member of a workspace. `email` is null if the account has no user who signs in. */
+export const workspaceMemberAnswerSchema = z.strictObject({
+  account_id: z.uuid(),
+  email: z.string().nullable(),
+  role: workspaceRole,
+  joined_at: instant,
+});
+export type WorkspaceMemberAnswer = z.infer<typeof workspaceMemberAnswerSchema>;
+
+/** Answer of `GET /workspaces/:id/members`: the owner first. */
+export const workspaceMemberListAnswerSchema = pageOf(workspaceMemberAnswerSchema);
+
+/** Body of `PATCH /workspaces/:id/members/:accountId`. It cannot make an owner, because that needs the member's consent. */
+export const memberRoleSchema = z.strictObject({ role: workspaceRole.exclude(['owner']) });
+export type MemberRole = z.infer<typeof memberRoleSchema>['role'];
+
+/** A monthly budget. Its member or key is null if it limits others. */
+export const budgetAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  scope: z.enum(['workspace', 'member', 'key']),
+  member_id: z.uuid().nullable(),
+  key_id: z.uuid().nullable(),
+  limit_usd: z.number(),
+  /** UTC, `YYYY-MM`. */
+  month: z.string(),
+  spent_usd: z
+    .number()
+    .describe('The charges of the month. Running requests count against the budget, but are not in this sum.'),
+  month_ends_at: instant,
+});
+export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
+
+/** Answer of `GET /workspaces/:id/budgets`. */
+export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
+
+/** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
+export const setBudgetSchema = z
+  .strictObject({
+    limit_usd: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .describe('The most that a UTC month may cost, in USD. 0 stops all requests that cost something.'),
+    member_id: omittable(z.uuid()).describe('The budget limits the keys that this member created in the workspace.'),
+    key_id: omittable(z.uuid()).describe('The budget limits this key.'),
+  })
+  .refine(({ member_id, key_id }) => member_id === undefined || key_id === undefined, {
+    path: ['key_id'],
+    error: 'must not be given beside `member_id`, because a budget limits one of them',
+  });
+export type SetBudget = z.infer<typeof setBudgetSchema>;
+
+/** A pending invitation. Only the answer that created it has `token`. */
+export const workspaceInvitationAnswerSchema = z.strictObject({
+  id: z.uuid(),
+  email: z.string(),
+  role: workspaceRole,
+  created_at: instant,
+  expires_at: instant,
+  token: z.string().optional(),
+});
+export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswerSchema>;
+
+/** Answer of `POST /workspaces/:id/invitations`, the only one that has the token. */
+export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
+
+/** Answer of `GET /workspaces/:id/invitations`. */
+export const workspaceInvitationListAnswerSchema = pageOf(workspaceInvitationAnswerSchema);
+
+/** Body of `POST /workspaces/:id/invitations`. The role `owner` transfers the workspace. */
+export const createInvitationSchema = z.strictObject({
+  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
+  role: workspaceRole,
+});
+export type CreateInvitation = z.infer<typeof createInvitationSchema>;
 
 const id = { note: 'The id of a workspace of which you are a member.', id: 'workspace' } as const;
-const page = { schema: wire.listQuerySchema, notes: pageNotes };
+
 const memberId = { note: "The member's account id.", id: 'member' } as const;
 
 /** Workspaces, their members and invitations. */
@@ -12,17 +111,17 @@ export const workspaceContracts = contracts({
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
     credentials: ['session'],
-    query: page,
-    answer: wire.workspaceListAnswerSchema,
+    query: listQuerySchema,
+    answer: workspaceListAnswerSchema,
     returns: 'A page of the workspaces that the account owns or joined, oldest first.',
   },
   'POST /v1/workspaces': {
     operationId: 'createWorkspace',
     summary: 'Create a workspace',
     credentials: ['session'],
-    body: wire.workspaceNameSchema,
+    body: workspaceNameSchema,
     status: 201,
-    answer: wire.workspaceAnswerSchema,
+    answer: workspaceAnswerSchema,
     returns: 'The workspace.',
     examples: { body: { name: 'Research' } },
     errors: ['conflict'],
@@ -33,8 +132,8 @@ export const workspaceContracts = contracts({
     summary: 'Rename a workspace',
     credentials: ['session'],
     params: { id },
-    body: wire.workspaceNameSchema,
-    answer: wire.workspaceAnswerSchema,
+    body: workspaceNameSchema,
+    answer: workspaceAnswerSchema,
     returns: 'The updated workspace.',
     examples: { body: { name: 'Research and teaching' } },
   },
@@ -53,8 +152,8 @@ export const workspaceContracts = contracts({
     summary: 'List members',
     credentials: ['session'],
     params: { id },
-    query: page,
-    answer: wire.workspaceMemberListAnswerSchema,
+    query: listQuerySchema,
+    answer: workspaceMemberListAnswerSchema,
     returns: 'A page of members: the owner, then the others as they joined.',
   },
   'PATCH /v1/workspaces/{id}/members/{memberId}': {
@@ -62,8 +161,8 @@ export const workspaceContracts = contracts({
     summary: "Change a member's role",
     credentials: ['session'],
     params: { id, memberId },
-    body: wire.memberRoleSchema,
-    answer: wire.workspaceMemberAnswerSchema,
+    body: memberRoleSchema,
+    answer: workspaceMemberAnswerSchema,
     returns: 'The updated member.',
     examples: { body: { role: 'viewer' } },
     errors: ['conflict'],
@@ -82,8 +181,8 @@ export const workspaceContracts = contracts({
     summary: 'List monthly budgets',
     credentials: ['session'],
     params: { id },
-    query: page,
-    answer: wire.budgetListAnswerSchema,
+    query: listQuerySchema,
+    answer: budgetListAnswerSchema,
     returns: 'A page of budgets, oldest first, with what this month has cost.',
   },
   'PUT /v1/workspaces/{id}/budgets': {
@@ -93,8 +192,8 @@ export const workspaceContracts = contracts({
       'Limits what a UTC month may cost: the workspace, the keys of a member, or one key. It counts the whole present month. Requests that run already may still end above a lower limit.',
     credentials: ['session'],
     params: { id },
-    body: wire.setBudgetSchema,
-    answer: wire.budgetAnswerSchema,
+    body: setBudgetSchema,
+    answer: budgetAnswerSchema,
     returns: 'The budget.',
     examples: { body: { limit_usd: 50 } },
     errors: ['conflict'],
@@ -113,8 +212,8 @@ export const workspaceContracts = contracts({
     summary: 'List pending invitations',
     credentials: ['session'],
     params: { id },
-    query: page,
-    answer: wire.workspaceInvitationListAnswerSchema,
+    query: listQuerySchema,
+    answer: workspaceInvitationListAnswerSchema,
     returns: 'A page of invitations, oldest first.',
   },
   'POST /v1/workspaces/{id}/invitations': {
@@ -122,9 +221,9 @@ export const workspaceContracts = contracts({
     summary: 'Invite an email address',
     credentials: ['session'],
     params: { id },
-    body: wire.createInvitationSchema,
+    body: createInvitationSchema,
     status: 201,
-    answer: wire.newWorkspaceInvitationAnswerSchema,
+    answer: newWorkspaceInvitationAnswerSchema,
     returns: 'The invitation. Only this answer has its token.',
     examples: { body: { email: 'ben@example.com', role: 'member' } },
     errors: ['conflict'],

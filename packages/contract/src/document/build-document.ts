@@ -1,17 +1,8 @@
 import { type ErrorType, errorEnvelope, errorTable, headerNames } from '@sotto/wire';
 import * as z from 'zod';
-import type {
-  AnswerDescription,
-  Content,
-  Credential,
-  JsonSchema,
-  Note,
-  OriginDescription,
-  RouteDescription,
-} from '../route.ts';
+import type { Content, Credential, JsonSchema, OriginDescription, RouteDescription } from '../route.ts';
 import { allHeaders, headerGroups, headersOfAll, headersOfErrors } from './headers.ts';
-import { components, namedJsonSchemas, nameOf, queryJsonSchemas, withNamedParts } from './json-schema.ts';
-import { annotate, notes } from './notes.ts';
+import { namedJsonSchemas, namedSchemas, queryJsonSchemas, refOf, withNamedParts } from './json-schema.ts';
 
 /** An OpenAPI 3.1 document, with the fields that its readers here use. */
 export interface OpenApiDocument {
@@ -76,11 +67,13 @@ const version = '1';
 
 /** Builds the document of one origin. The address of its server is relative, so that it holds at every deployment. */
 export function buildDocument(origin: OriginDescription): OpenApiDocument {
+  const named = namedSchemas(origin.schemas);
+  const refs = new Map([...named].map(([name, schema]) => [schema, refOf(name)]));
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of origin.routes) {
     const path = paths[route.path] ?? {};
     paths[route.path] = path;
-    path[route.method] = operationOf(route);
+    path[route.method] = operationOf(route, refs);
   }
   const { title, description, tags, routes } = origin;
   const used = new Set(routes.flatMap(({ credentials }) => credentials));
@@ -93,7 +86,7 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
     tags,
     paths,
     components: {
-      schemas: schemasReachedFrom([paths, responses, headers]),
+      schemas: schemasReachedFrom([paths, responses, headers], withNamedParts(namedJsonSchemas(named))),
       responses,
       headers,
       examples: errorExamples(routes.flatMap(({ errors }) => errors)),
@@ -111,20 +104,11 @@ function headersReferredTo(part: unknown): Record<string, JsonSchema> {
   return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
 }
 
-let everySchema: Readonly<Record<string, JsonSchema>> | undefined;
-
-/** Returns all schemas with their notes. Built once. */
-function allSchemas(): Readonly<Record<string, JsonSchema>> {
-  if (everySchema !== undefined) return everySchema;
-  const schemas = withNamedParts(namedJsonSchemas(Object.fromEntries(components)));
-  annotate(schemas, notes);
-  everySchema = schemas;
-  return schemas;
-}
+/** The `$ref` of each schema that has a name. */
+type Refs = ReadonlyMap<z.ZodType, string>;
 
 /** Returns the components that `root` refers to, directly or through others, in the order of their names. */
-function schemasReachedFrom(root: unknown): Record<string, JsonSchema> {
-  const all = allSchemas();
+function schemasReachedFrom(root: unknown, all: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   const reached = new Set<string>();
   const visit = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([A-Za-z0-9]+)"/g)) {
@@ -139,7 +123,7 @@ function schemasReachedFrom(root: unknown): Record<string, JsonSchema> {
   return Object.fromEntries([...reached].sort().map((name) => [name, all[name] ?? {}]));
 }
 
-function operationOf(route: RouteDescription): Operation {
+function operationOf(route: RouteDescription, refs: Refs): Operation {
   const { operationId, tag, summary, description, credentials, isOpenToAll, body, answers, errors } = route;
   const parameters = parametersOf(route);
   return {
@@ -151,50 +135,49 @@ function operationOf(route: RouteDescription): Operation {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: body.required ?? true, content: contentOf(body.content) } }),
-    responses: responsesOf(answers, errors),
+      : { requestBody: { required: body.required ?? true, content: contentOf(body.content, refs) } }),
+    responses: responsesOf({ answers, errors }, refs),
   };
 }
 
 function parametersOf({ pathParameters = {}, query, headers = {} }: RouteDescription): Parameter[] {
-  const inPath = Object.entries(pathParameters).map(([name, note]) =>
-    parameter({ name, in: 'path', required: true, schema: { type: 'string' } }, note),
-  );
-  const inQuery = (query === undefined ? [] : queryJsonSchemas(query.schema)).map(({ name, required, schema }) =>
-    parameter({ name, in: 'query', required, schema }, query?.notes[name]),
-  );
-  const inHeaders = Object.entries(headers).map(([name, { description, required = false, ...schema }]) =>
-    parameter({ name, in: 'header', required, schema }, description),
+  const inPath = Object.entries(pathParameters).map(([name, note]) => {
+    const schema = { type: 'string', ...(typeof note === 'string' ? { description: note } : note) };
+    return parameter({ name, in: 'path', required: true, schema });
+  });
+  const inQuery = (query === undefined ? [] : queryJsonSchemas(query)).map((of) => parameter({ ...of, in: 'query' }));
+  const inHeaders = Object.entries(headers).map(([name, { required = false, ...schema }]) =>
+    parameter({ name, in: 'header', required, schema }),
   );
   return [...inPath, ...inQuery, ...inHeaders];
 }
 
-function parameter(of: Omit<Parameter, 'description'>, note: Note | undefined): Parameter {
-  if (note === undefined) throw new Error(`nothing is said of the parameter ${of.name}`);
-  if (typeof note === 'string') return { ...of, description: note };
-  const { description, example, ...more } = note;
-  return {
-    ...of,
-    description,
-    schema: { ...of.schema, ...more },
-    ...(example === undefined ? {} : { example }),
-  };
+/** A parameter has what its schema says beside the schema. Throws if it says nothing. */
+function parameter({ schema: { description, example, ...schema }, ...of }: Omit<Parameter, 'description'>): Parameter {
+  if (typeof description !== 'string') throw new Error(`nothing is said of the parameter ${of.name}`);
+  return { ...of, description, schema, ...(example === undefined ? {} : { example }) };
 }
 
-const contentOf = (contents: readonly Content[]): MediaTypes =>
+const contentOf = (contents: readonly Content[], refs: Refs): MediaTypes =>
   Object.fromEntries(
     contents.map(({ mediaType, schema, example }) => [
       mediaType,
       {
-        schema: schema instanceof z.ZodType ? { $ref: `#/components/schemas/${nameOf(schema)}` } : schema,
+        schema: schema instanceof z.ZodType ? { $ref: referredTo(schema, refs) } : schema,
         ...(example === undefined ? {} : { example }),
       },
     ]),
   );
 
+function referredTo(schema: z.ZodType, refs: Refs): string {
+  const ref = refs.get(schema);
+  if (ref === undefined) throw new Error('a route uses a schema that has no name: list its module in the origin');
+  return ref;
+}
+
 function responsesOf(
-  answers: readonly AnswerDescription[],
-  errors: readonly ErrorType[],
+  { answers, errors }: Pick<RouteDescription, 'answers' | 'errors'>,
+  refs: Refs,
 ): Record<string, ApiResponse | ErrorReference> {
   const responses: Record<string, ApiResponse | ErrorReference> = {};
   for (const { status, description, content, headers: groups = [] } of answers) {
@@ -202,7 +185,7 @@ function responsesOf(
     responses[status] = {
       description,
       headers: headerRefs([...Object.keys(headersOfAll), ...names]),
-      ...(content === undefined ? {} : { content: contentOf(content) }),
+      ...(content === undefined ? {} : { content: contentOf(content, refs) }),
     };
   }
   for (const [status, types] of byStatus(errors)) {

@@ -1,20 +1,18 @@
-import * as evidence from '@sotto/attestation/documents';
-import * as wire from '@sotto/wire';
 import * as z from 'zod';
-import type { JsonSchema } from '../route.ts';
+import type { JsonSchema, OriginDescription } from '../route.ts';
 
 type Direction = 'input' | 'output';
 type Mutable = Record<string, unknown>;
 
-const refOf = (name: string): string => `#/components/schemas/${name}`;
+export const refOf = (name: string): string => `#/components/schemas/${name}`;
 
 /**
  * Converts named schemas to JSON schemas that refer to each other by `#/components/schemas/`. Uses their input form. The output
  * form of answers is the same, because their schemas transform nothing.
  */
-export function namedJsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, JsonSchema> {
+export function namedJsonSchemas(schemas: ReadonlyMap<string, z.ZodType>): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  for (const [id, schema] of schemas) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, { ...options('input'), uri: refOf }).schemas;
   return Object.fromEntries(Object.entries(made).map(([name, schema]) => [name, withoutIds(schema)]));
 }
@@ -86,26 +84,17 @@ export function withNamedParts(schemas: Readonly<Record<string, JsonSchema>>): R
 
 const ending = /(?:Answer)?Schema$/;
 
-/** The schemas of the document by name. Names follow the exports: `createKeySchema` is `CreateKey`, `keyAnswerSchema` is `Key`. */
-export const components: ReadonlyMap<string, z.ZodType> = namedSchemas();
-
-function namedSchemas(): Map<string, z.ZodType> {
+/**
+ * The schemas that modules export, by their names in the document. Names follow the exports: `createKeySchema` is `CreateKey`,
+ * `keyAnswerSchema` is `Key`.
+ */
+export function namedSchemas(modules: OriginDescription['schemas']): Map<string, z.ZodType> {
   const named = new Map<string, z.ZodType>();
-  const exports = Object.entries({ ...wire, ...wire.authAnswers, ...wire.authRequests, ...evidence });
-  for (const [exported, value] of exports) {
+  for (const [exported, value] of modules.flatMap((module) => Object.entries(module))) {
     if (!(value instanceof z.ZodType) || !ending.test(exported)) continue;
     const name = exported.charAt(0).toUpperCase() + exported.slice(1).replace(ending, '');
     if (named.has(name)) throw new Error(`two schemas would be called ${name} in the document`);
     named.set(name, value);
   }
   return named;
-}
-
-const names: ReadonlyMap<z.ZodType, string> = new Map([...components].map(([name, schema]) => [schema, name]));
-
-/** Returns the name of a schema in the document. Throws if no package exports the schema. */
-export function nameOf(schema: z.ZodType): string {
-  const name = names.get(schema);
-  if (name === undefined) throw new Error('a route uses a schema that has no name: export it from @sotto/wire');
-  return name;
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { e2eeFamilies } from '../e2ee/relay-rules.ts';
 import { reasoningDetailSchema } from '../requests/reasoning.ts';
 
 const count = z.int().min(0);
@@ -14,7 +13,7 @@ export const usageAnswerSchema = z.looseObject({
   total_tokens: count,
   prompt_tokens_details: z.looseObject({ cached_tokens: count.nullish() }).nullish(),
   completion_tokens_details: z.looseObject({ reasoning_tokens: count.nullish() }).nullish(),
-  cost: z.number().min(0),
+  cost: z.number().min(0).describe('USD.'),
 });
 export type UsageAnswer = z.infer<typeof usageAnswerSchema>;
 
@@ -33,7 +32,7 @@ export const chatCompletionSchema = z.strictObject({
   id: z.string(),
   object: z.literal('chat.completion'),
   created: z.int(),
-  model: z.string(),
+  model: z.string().describe('The canonical id of the model that served.'),
   system_fingerprint: z.literal(''),
   choices: z.array(
     z.strictObject({
@@ -42,7 +41,10 @@ export const chatCompletionSchema = z.strictObject({
         role: z.literal('assistant'),
         content: z.string().nullable(),
         refusal: z.string().nullable(),
-        reasoning: z.string().optional(),
+        reasoning: z
+          .string()
+          .optional()
+          .describe('The thoughts of the model, if its provider shows them. `reasoning_content` has the same text.'),
         reasoning_content: z.string().optional(),
         reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCall).optional(),
@@ -143,20 +145,3 @@ export function imagesAnswerAround(answer: {
     tail: `","mime_type":${JSON.stringify(mimeType)}}]}`,
   };
 }
-
-/** Answer of `GET /tee/signature/:providerRequestId`: the text that an enclave signed about one answer. */
-export const providerReceiptSchema = z.strictObject({
-  provider: z.string(),
-  model: z.string(),
-  family: z.enum(e2eeFamilies),
-  /** Id of the verified session that carried the content. Null if the client encrypted it. */
-  session_id: z.string().nullable(),
-  request_sha256: z.string(),
-  response_sha256: z.string(),
-  /** The signed text. */
-  text: z.string(),
-  signature: z.string(),
-  signing_address: z.string(),
-  signing_algo: z.enum(['ecdsa', 'ed25519']),
-  signature_kind: z.string(),
-});

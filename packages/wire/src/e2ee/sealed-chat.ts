@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { maxMessages } from '../requests/messages.ts';
-import { modelIdSchema } from '../requests/model-ids.ts';
+import { modelIdField } from '../requests/model-ids.ts';
 import { providerPolicySchema } from '../requests/provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from '../requests/reasoning.ts';
 import { e2eeFamilies } from './relay-rules.ts';
@@ -60,9 +60,8 @@ export type SealedChat = z.infer<SealedChatSchema>;
  * body hides, and what the broker must know about a body that it cannot read. It has no content.
  */
 export const sealedQuestionSchema = z.strictObject({
-  /** The provider family whose enclave the body is encrypted for. */
-  family: z.enum(e2eeFamilies),
-  model: modelIdSchema,
+  family: z.enum(e2eeFamilies).describe('The provider family whose enclave the body is encrypted for.'),
+  model: modelIdField,
   provider: providerPolicySchema.nullish(),
   reasoning_effort: reasoningEffortSchema.nullish(),
   reasoning: reasoningSchema.nullish(),

@@ -3,8 +3,8 @@ import { exactInteger } from '../exact-json.ts';
 import { contentSchema } from './content-bounds.ts';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
-import { modelIdSchema, modelsSchema } from './model-ids.ts';
-import { providerPolicySchema } from './provider-policy.ts';
+import { modelIdField, modelNote, modelsField } from './model-ids.ts';
+import { providerNote, providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 import { omittable } from './without-nulls.ts';
 
@@ -69,39 +69,45 @@ const responseFormatSchema = z.discriminatedUnion(
  * Body of `POST /chat/completions`. Unknown fields are dropped. `null` means absent, as OpenAI clients send it. The page
  * docs/use/parameters.md explains the fields.
  */
-export const chatRequestSchema = z.object({
-  model: modelIdSchema,
-  models: modelsSchema.nullish(),
-  messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  stop: z
-    .union([contentSchema, z.array(contentSchema).max(16)], { error: 'must be a string or up to 16 strings' })
-    .nullish(),
-  seed: seedSchema.nullish(),
-  frequency_penalty: z.number().min(-2).max(2).nullish(),
-  presence_penalty: z.number().min(-2).max(2).nullish(),
-  repetition_penalty: z.number().min(0).max(2).nullish(),
-  top_k: z.int().min(0).max(1_000_000_000).nullish(),
-  min_p: z.number().min(0).max(1).nullish(),
-  max_tokens: outputTokens.nullish(),
-  max_completion_tokens: outputTokens.nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  tools: z.array(toolSchema).max(256).nullish(),
-  tool_choice: toolChoiceSchema.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  response_format: responseFormatSchema.nullish(),
-  reasoning_effort: reasoningEffortSchema.nullish(),
-  reasoning: reasoningSchema.nullish(),
-  provider: providerPolicySchema.nullish(),
-  user: z.string().max(256).nullish(),
-  modalities: z
-    .array(z.literal('text', { error: 'must be `text`: no other output is produced here' }))
-    .max(16)
-    .nullish(),
-  n: z.literal(1, { error: 'must be 1: one choice is produced per request' }).nullish(),
-});
+export const chatRequestSchema = z
+  .object({
+    model: modelIdField.describe(modelNote),
+    models: modelsField.nullish().describe('Models to fall back to. At most 3, and `model` counts as the first.'),
+    messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    stop: z
+      .union([contentSchema, z.array(contentSchema).max(16)], { error: 'must be a string or up to 16 strings' })
+      .nullish(),
+    seed: seedSchema.nullish(),
+    frequency_penalty: z.number().min(-2).max(2).nullish(),
+    presence_penalty: z.number().min(-2).max(2).nullish(),
+    repetition_penalty: z.number().min(0).max(2).nullish(),
+    top_k: z.int().min(0).max(1_000_000_000).nullish(),
+    min_p: z.number().min(0).max(1).nullish(),
+    max_tokens: outputTokens.nullish().describe('The same as `max_completion_tokens`. Different values are refused.'),
+    max_completion_tokens: outputTokens.nullish(),
+    stream: z.boolean().nullish().describe('Send the answer as server-sent events.'),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    tools: z.array(toolSchema).max(256).nullish(),
+    tool_choice: toolChoiceSchema.nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: responseFormatSchema.nullish(),
+    reasoning_effort: reasoningEffortSchema.nullish().describe('How much to reason. Each model has its own levels.'),
+    reasoning: reasoningSchema.nullish(),
+    provider: providerPolicySchema.nullish().describe(providerNote),
+    user: z.string().max(256).nullish().describe('Accepted and not forwarded to providers.'),
+    modalities: z
+      .array(z.literal('text', { error: 'must be `text`: no other output is produced here' }))
+      .max(16)
+      .nullish(),
+    n: z.literal(1, { error: 'must be 1: one choice is produced per request' }).nullish().describe('Only 1.'),
+  })
+  // Not `patternProperties`: generators turn it into an index signature, which contradicts the other fields.
+  .describe(
+    'A field `<provider id>_parameters` is an object (or null) for that provider only. ' +
+      'It has the parameters that only the API of this provider accepts. Every provider accepts `strip_thinking_response`.',
+  );
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 const parametersSuffix = '_parameters';

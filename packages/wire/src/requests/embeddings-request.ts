@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { modelIdSchema } from './model-ids.ts';
-import { providerPolicySchema } from './provider-policy.ts';
+import { maxContentBytes } from './content-bounds.ts';
+import { modelIdField, modelNote } from './model-ids.ts';
+import { providerNote, providerPolicySchema } from './provider-policy.ts';
 
 /** Most inputs of one embeddings request. */
 const maxEmbeddingInputs = 2048;
@@ -78,12 +79,27 @@ function tokensFault(value: unknown, path: readonly number[]): Fault | undefined
 const isToken = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= largestToken;
 
+const text = { type: 'string', minLength: 1, maxLength: maxContentBytes };
+const tokens = {
+  type: 'array',
+  minItems: 1,
+  maxItems: maxTokens,
+  items: { type: 'integer', minimum: 0, maximum: largestToken },
+};
+const listOf = (items: object) => ({ type: 'array', minItems: 1, maxItems: maxEmbeddingInputs, items });
+
+/** The forms of `input` as JSON schema, which the check above does not have. */
+const describedInput = {
+  description: 'A text, up to 2048 texts, a token array, or up to 2048 token arrays.',
+  anyOf: [text, listOf(text), tokens, listOf(tokens)],
+};
+
 /** Body of `POST /embeddings`, in OpenAI's form. Other fields, such as `user`, are dropped. */
 export const embeddingsRequestSchema = z.object({
-  model: modelIdSchema,
-  input: embeddingsInputSchema,
+  model: modelIdField.describe(modelNote),
+  input: embeddingsInputSchema.meta(describedInput),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.int().min(1).max(65_536).nullish(),
-  provider: providerPolicySchema.nullish(),
+  provider: providerPolicySchema.nullish().describe(providerNote),
 });
 export type EmbeddingsRequest = z.infer<typeof embeddingsRequestSchema>;

@@ -1,10 +1,12 @@
 import * as z from 'zod';
-import { modelIdSchema } from './model-ids.ts';
+import { modelIdField } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
 /** Limits of each dimension of an image, in pixels. */
 const sizeLimits = { smallest: 128, largest: 2048 } as const;
 const sizePattern = /^([1-9]\d{2,3})x([1-9]\d{2,3})$/;
+/** The same pattern, as JSON schema takes it. */
+export const imageSizePattern = '^[1-9][0-9]{2,3}x[1-9][0-9]{2,3}$';
 const isWithin = (pixels: number): boolean => pixels >= sizeLimits.smallest && pixels <= sizeLimits.largest;
 
 /** `WIDTHxHEIGHT`, in pixels. */
@@ -36,9 +38,11 @@ export const imageSettings = ({ size, response_format }: Stated<ImageSettings>):
 
 /** Body of `POST /images/generations`. Unknown fields are dropped; `null` means absent. */
 export const imageRequestSchema = z.object({
-  model: modelIdSchema,
+  model: modelIdField,
   prompt: z.string().min(1).max(32_000),
-  size: imageSizeSchema.nullish(),
+  size: imageSizeSchema
+    .nullish()
+    .meta({ description: '`WIDTHxHEIGHT`, each from 128 to 2048. Default 1024x1024.', pattern: imageSizePattern }),
   response_format: imageFormatSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   n: z.literal(1, { error: 'must be 1: one image is made per request' }).nullish(),
@@ -70,7 +74,7 @@ export const speechSettings = (asked: Stated<SpeechSettings> & { input_chars: nu
 
 /** Body of `POST /audio/speech`. Unknown fields are dropped; `null` means absent. */
 export const speechRequestSchema = z.object({
-  model: modelIdSchema,
+  model: modelIdField,
   input: z
     .string()
     .min(1)
@@ -78,8 +82,8 @@ export const speechRequestSchema = z.object({
     .refine((text) => text.length <= maxSpeechCharacters, {
       error: `must be at most ${maxSpeechCharacters} characters long, counted in UTF-16 code units`,
     })
-    .meta({ maxLength: maxSpeechCharacters }),
-  voice: voiceSchema.nullish(),
+    .meta({ maxLength: maxSpeechCharacters, description: 'The text, up to 20,000 UTF-16 code units.' }),
+  voice: voiceSchema.nullish().describe("The provider's name of a voice."),
   response_format: speechFormatSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   stream_format: z.literal('audio', { error: 'must be `audio`: the answer is raw audio, not events' }).nullish(),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../field-schemas.ts';
-import { modelIdSchema } from './model-ids.ts';
+import { modelIdField } from './model-ids.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;
@@ -18,16 +18,23 @@ export const preferencesSchema = z.strictObject({
   provider_allow_fallbacks: z.boolean(),
   provider_max_attempts: z.int().min(1).max(3),
   provider_minimum_privacy: privacyClassSchema,
-  provider_sort: z.enum(['default', ...requestSorts]),
+  provider_sort: z.enum(['default', ...requestSorts]).describe('Sort for requests without `provider`.'),
   provider_ignore: z.array(providerIdSchema).max(200),
-  privacy_boundary: boundarySchema,
-  /** The weakest class that a fallback may use. Null: fallbacks keep the class unless the request allows less. */
-  fallback_floor: privacyClassSchema.nullable(),
-  auto: z.strictObject({
-    strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
-    tiers: boundarySchema,
-    models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdSchema).max(500) }),
-  }),
+  privacy_boundary: boundarySchema.describe(
+    'The weakest class that any request may use: `anonymous`, `private` or `tee`.',
+  ),
+  fallback_floor: privacyClassSchema
+    .nullable()
+    .describe(
+      'The weakest class that a fallback may use, never below the boundary. Null: fallbacks keep the class unless the request allows less.',
+    ),
+  auto: z
+    .strictObject({
+      strategy: z.enum(['balanced', 'cheapest', 'fastest', 'most_private']),
+      tiers: boundarySchema,
+      models: z.strictObject({ mode: z.enum(['all', 'only', 'except']), ids: z.array(modelIdField).max(500) }),
+    })
+    .describe('For requests to `/auto` only.'),
   max_price: maxPriceSchema.nullable(),
 });
 export type Preferences = z.infer<typeof preferencesSchema>;
@@ -44,6 +51,3 @@ export const initialPreferences: Preferences = {
   auto: { strategy: 'balanced', tiers: 'Private', models: { mode: 'all', ids: [] } },
   max_price: null,
 };
-
-/** Preferences as clients send them. Absent fields are filled in. */
-export const preferencesRequestSchema = preferencesSchema.partial();

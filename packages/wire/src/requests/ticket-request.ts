@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { nonceSchema } from '../field-schemas.ts';
-import { imageSizeSchema, maxSpeechCharacters, voiceSchema } from './media-request.ts';
-import { modelIdSchema, modelsSchema } from './model-ids.ts';
-import { providerIdSchema, providerPolicySchema } from './provider-policy.ts';
+import { imageSizePattern, imageSizeSchema, maxSpeechCharacters, voiceSchema } from './media-request.ts';
+import { modelIdField, modelNote, modelsField } from './model-ids.ts';
+import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 
 /** The operations of inference requests. */
@@ -26,34 +25,27 @@ export const maxTicketsTogether = 16;
 
 /** Body of `POST /inference/tickets`. Unknown keys are refused, so that clients cannot send content to control by mistake. */
 export const ticketRequestSchema = z.strictObject({
-  model: modelIdSchema,
-  models: modelsSchema.nullish(),
-  operation: z.enum(operations).nullish(),
-  provider: providerPolicySchema.nullish(),
-  reasoning_effort: reasoningEffortSchema.nullish(),
+  model: modelIdField.describe(modelNote),
+  models: modelsField.nullish(),
+  operation: z
+    .enum(operations)
+    .nullish()
+    .describe('The operation that the ticket is for. Default: the operation of the model.'),
+  provider: providerPolicySchema.nullish().describe('The same value as in the body that you will send.'),
+  reasoning_effort: reasoningEffortSchema.nullish().describe('The same value as in the body that you will send.'),
   reasoning: reasoningSchema.nullish(),
-  size: imageSizeSchema.nullish(),
+  size: imageSizeSchema
+    .nullish()
+    .meta({ description: 'For images: `WIDTHxHEIGHT`, each from 128 to 2048.', pattern: imageSizePattern }),
   response_format: z.enum(['b64_json', 'mp3']).nullish(),
-  input_chars: z.int().min(1).max(maxSpeechCharacters).nullish(),
+  input_chars: z
+    .int()
+    .min(1)
+    .max(maxSpeechCharacters)
+    .nullish()
+    .describe('For speech: the exact length of the text in UTF-16 code units.'),
   voice: voiceSchema.nullish(),
   /** Number of tickets. All of them allow the same request, each once. */
   count: z.int().min(1).max(maxTicketsTogether).nullish(),
 });
 export type TicketRequest = z.infer<typeof ticketRequestSchema>;
-
-/** Body of `POST /inference/attestation-tickets`: the enclave to verify. */
-export const attestationTicketRequestSchema = z.strictObject({
-  model: modelIdSchema,
-  provider: providerPolicySchema.nullish(),
-});
-export type AttestationTicketRequest = z.infer<typeof attestationTicketRequestSchema>;
-
-/** Body of `POST /tee/attestation`. The ticket names the enclave. */
-export const teeAttestationRequestSchema = z.strictObject({ nonce: nonceSchema });
-
-/** Query of `GET /tee/attestation` on the control origin: the fields of both bodies above. */
-export const teeAttestationQuerySchema = z.strictObject({
-  model: modelIdSchema,
-  provider: providerIdSchema.optional(),
-  nonce: nonceSchema,
-});

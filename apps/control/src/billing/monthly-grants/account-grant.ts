@@ -1,6 +1,6 @@
+import type { MonthlyGrantAnswer } from '@sotto/contract/control/billing';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthAfter, monthOf } from '@sotto/state';
-import type { MonthlyGrantAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../../acts/record-act.ts';
 import { inTransaction } from '../../database/in-transaction.ts';

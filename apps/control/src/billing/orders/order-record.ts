@@ -1,5 +1,6 @@
+import type { OrderAnswer, RailName } from '@sotto/contract/control/orders';
+import type { PayTo } from '@sotto/contract/control/wallets';
 import { nusdToUsd, type OrderFlag, type OrderFunds, orderTotal, returnedNusd } from '@sotto/money';
-import type { OrderAnswer, PayTo, RailName } from '@sotto/wire';
 import type { orders } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { RailOrder } from '../rails/rail.ts';

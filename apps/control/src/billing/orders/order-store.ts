@@ -1,4 +1,5 @@
-import type { OperatorOrderPage, OrderPage } from '@sotto/wire';
+import type { OperatorOrderPage } from '@sotto/contract/control/operator';
+import type { OrderPage } from '@sotto/contract/control/orders';
 import type pg from 'pg';
 import { type PageQuery, pageOf, readCursor, uuidPattern } from '../../serve/page-cursor.ts';
 import type { OrderPointer } from '../rails/rail.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError, type WalletOrder } from '@sotto/wire';
+import type { WalletOrder } from '@sotto/contract/control/wallets';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { areFree, claimHashes, type WalletHashes } from '../../wallets/deposit.ts';

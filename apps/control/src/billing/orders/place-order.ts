@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { RailName } from '@sotto/contract/control/orders';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { type RailName, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { lockAccount } from '../../ledger/post-transaction.ts';

@@ -1,4 +1,4 @@
-import type { PayTo } from '@sotto/wire';
+import type { PayTo } from '@sotto/contract/control/wallets';
 import { z } from 'zod';
 import type { BtcpaySettings } from '../billing-settings.ts';
 import { RailRefusedError, RailUnavailableError } from './rail.ts';

@@ -1,5 +1,6 @@
+import type { RailName } from '@sotto/contract/control/orders';
+import type { PayTo } from '@sotto/contract/control/wallets';
 import { type Nusd, type OrderEvent, orderTotal } from '@sotto/money';
-import type { PayTo, RailName } from '@sotto/wire';
 import type { WalletHashes } from '../../wallets/deposit.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { RailName, ReceiptAnswer, ReceiptPage } from '@sotto/contract/control/orders';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import type { RailName, ReceiptAnswer, ReceiptPage } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
 import type { receipts } from '../../database/billing-schema.ts';

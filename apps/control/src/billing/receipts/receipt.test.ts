@@ -1,5 +1,5 @@
 import { inflateSync } from 'node:zlib';
-import type { ReceiptAnswer } from '@sotto/wire';
+import type { ReceiptAnswer } from '@sotto/contract/control/orders';
 import { describe, expect, it } from 'vitest';
 import { receiptPage, receiptPdf } from './send-receipt.ts';
 

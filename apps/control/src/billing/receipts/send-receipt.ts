@@ -1,4 +1,4 @@
-import type { RailName, ReceiptAnswer } from '@sotto/wire';
+import type { RailName, ReceiptAnswer } from '@sotto/contract/control/orders';
 import type { FastifyReply } from 'fastify';
 import { qualityOf } from '../../serve/csv.ts';
 import { escaped } from '../../serve/escaped.ts';

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { ActName } from '@sotto/contract/control/audit';
+import type { AppAnswer, CreateApp, UpdateApp } from '@sotto/contract/control/connect';
 import { hashSecret } from '@sotto/state';
-import { type ActName, type AppAnswer, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../../acts/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';

@@ -1,5 +1,6 @@
+import { appScopeSchema } from '@sotto/contract/control/connect';
 import { generationOf } from '@sotto/state';
-import { appScopeSchema, preferencesSchema } from '@sotto/wire';
+import { preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
 import type { PresentedToken } from '../../credentials/presented-key.ts';

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Maxima } from '@sotto/contract';
+import type { AppScope } from '@sotto/contract/control/app-scopes';
+import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { type AppScope, type GrantAnswer, ServiceError } from '@sotto/wire';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';

@@ -1,4 +1,5 @@
-import { type AppScope, appScopes, ServiceError } from '@sotto/wire';
+import { type AppScope, appScopes } from '@sotto/contract/control/app-scopes';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
 import { changedMeanwhile } from '../grants/grant-store.ts';

@@ -1,11 +1,13 @@
 import type { Maxima } from '@sotto/contract';
-import { interactionContracts } from '@sotto/contract/control';
-import { type AnswerInteraction, type AppScope, ServiceError, type WorkspaceAnswer } from '@sotto/wire';
+import type { AppScope } from '@sotto/contract/control/app-scopes';
+import { type AnswerInteraction, interactionContracts } from '@sotto/contract/control/connect';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { readLimit } from '../../keys/key-store.ts';
+import { readLimit } from '../../keys/read-limit.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 import { pagesOf } from '../../serve/page-cursor.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { appScopes } from '@sotto/wire';
+import { appScopes } from '@sotto/contract/control/app-scopes';
 import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { isDatabaseUnavailable } from '../../database/failures.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';

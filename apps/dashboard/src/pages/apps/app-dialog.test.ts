@@ -1,4 +1,4 @@
-import type { AppAnswer } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
 import { expect, it } from 'vitest';
 import { draftOf, emptyDraft, endsGrants, fieldOf, requestOf } from './app-dialog.tsx';
 

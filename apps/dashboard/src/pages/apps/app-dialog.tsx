@@ -1,4 +1,5 @@
-import { type AppAnswer, type AppScope, appScopes, type CreateApp } from '@sotto/wire';
+import { type AppScope, appScopes } from '@sotto/contract/control/app-scopes';
+import type { AppAnswer, CreateApp } from '@sotto/contract/control/connect';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { ApiError, sentenceOf } from '../../api/errors.ts';

@@ -1,4 +1,4 @@
-import type { GrantAnswer } from '@sotto/wire';
+import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-import type { AppScope } from '@sotto/wire';
+import type { AppScope } from '@sotto/contract/control/app-scopes';
 import { queryOptions } from '@tanstack/react-query';
 import { call, callAll } from '../../api/call.ts';
 

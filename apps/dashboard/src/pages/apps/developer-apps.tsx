@@ -1,4 +1,4 @@
-import type { AppAnswer } from '@sotto/wire';
+import type { AppAnswer } from '@sotto/contract/control/connect';
 import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, KeyRound, Pencil, Plus, PowerOff } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-import type { OrderAnswer, RailName } from '@sotto/wire';
+import type { OrderAnswer, RailName } from '@sotto/contract/control/orders';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
 import { byCursor } from '../../api/queries.ts';

@@ -1,4 +1,4 @@
-import type { OrderAnswer, ReceiptAnswer } from '@sotto/wire';
+import type { OrderAnswer, ReceiptAnswer } from '@sotto/contract/control/orders';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { LoaderCircle } from 'lucide-react';

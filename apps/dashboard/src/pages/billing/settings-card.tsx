@@ -1,4 +1,4 @@
-import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/wire';
+import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/contract/control/billing';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';

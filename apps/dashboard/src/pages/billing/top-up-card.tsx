@@ -1,4 +1,6 @@
-import { type BillingCatalog, type RailName, railNames } from '@sotto/wire';
+import type { BillingCatalog } from '@sotto/contract/control/billing';
+import type { RailName } from '@sotto/contract/control/orders';
+import { railNames } from '@sotto/contract/control/rail-names';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';

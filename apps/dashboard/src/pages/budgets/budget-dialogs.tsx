@@ -1,4 +1,10 @@
-import type { BudgetAnswer, KeyAnswer, SetBudget, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type {
+  BudgetAnswer,
+  SetBudget,
+  WorkspaceAnswer,
+  WorkspaceMemberAnswer,
+} from '@sotto/contract/control/workspaces';
 import { useState } from 'react';
 import { budgetsQuery } from '../../api/budgets.ts';
 import { call } from '../../api/call.ts';

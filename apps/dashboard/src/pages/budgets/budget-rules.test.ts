@@ -1,4 +1,4 @@
-import type { BudgetAnswer } from '@sotto/wire';
+import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { expect, it } from 'vitest';
 import { ownerOf, projectedUsd, readLimit, shareOf } from './budget-rules.ts';
 

@@ -1,4 +1,6 @@
-import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { readUsd } from '../../format/format.ts';
 import { type Used, usedOf } from '../keys/key-rules.ts';
 

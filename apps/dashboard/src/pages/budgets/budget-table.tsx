@@ -1,4 +1,4 @@
-import type { BudgetAnswer } from '@sotto/wire';
+import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
 import { formatUsd } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';

@@ -1,4 +1,4 @@
-import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,5 @@
-import type { AlertWebhookAnswer, WebhookDelivery, WorkspaceAnswer } from '@sotto/wire';
+import type { AlertWebhookAnswer, WebhookDelivery } from '@sotto/contract/control/alerts';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { webhookQuery } from '../../api/budgets.ts';

@@ -1,4 +1,4 @@
-import type { AnswerInteraction, InteractionAnswer } from '@sotto/wire';
+import type { AnswerInteraction, InteractionAnswer } from '@sotto/contract/control/connect';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';

@@ -1,4 +1,4 @@
-import type { InteractionAnswer } from '@sotto/wire';
+import type { InteractionAnswer } from '@sotto/contract/control/connect';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { Check } from 'lucide-react';

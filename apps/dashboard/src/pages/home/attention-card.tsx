@@ -1,4 +1,4 @@
-import type { WorkspaceAnswer } from '@sotto/wire';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';

@@ -1,4 +1,6 @@
-import type { BudgetAnswer, KeyAnswer, UptimeAnswer } from '@sotto/wire';
+import type { UptimeAnswer } from '@sotto/contract/control/catalog';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { describe, expect, it } from 'vitest';
 import { type AttentionFacts, concernsOf, type Funds } from './attention.ts';
 

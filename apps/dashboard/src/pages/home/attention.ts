@@ -1,4 +1,7 @@
-import { type BudgetAnswer, isRoleAtLeast, type KeyAnswer, type UptimeAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { UptimeAnswer } from '@sotto/contract/control/catalog';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import {
   formatBalance,
   formatCountOf,

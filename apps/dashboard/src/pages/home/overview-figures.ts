@@ -1,4 +1,4 @@
-import type { UsageDailyAnswer } from '@sotto/wire';
+import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
 import { formatMs } from '../../format/format.ts';
 import { projectedUsd } from '../budgets/budget-rules.ts';
 import { addDays, dayAt, monthFrom } from '../usage/days.ts';

@@ -1,4 +1,6 @@
-import { isRoleAtLeast, type UsageDailyAnswer, type WorkspaceAnswer } from '@sotto/wire';
+import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';

@@ -1,4 +1,4 @@
-import type { InvitationOfferAnswer } from '@sotto/wire';
+import type { InvitationOfferAnswer } from '@sotto/contract/control/invitations';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';

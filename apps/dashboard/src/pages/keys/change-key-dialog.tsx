@@ -1,4 +1,4 @@
-import type { KeyAnswer, UpdateKey } from '@sotto/wire';
+import type { KeyAnswer, UpdateKey } from '@sotto/contract/control/keys';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { allKeys } from '../../api/keys.ts';

@@ -1,4 +1,4 @@
-import type { KeyAnswer, UpdateKey } from '@sotto/wire';
+import type { KeyAnswer, UpdateKey } from '@sotto/contract/control/keys';
 import { useQuery } from '@tanstack/react-query';
 import { errorAt } from '../../api/errors.ts';
 import { modelsQuery } from '../../api/queries.ts';

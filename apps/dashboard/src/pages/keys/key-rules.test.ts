@@ -1,4 +1,4 @@
-import type { KeyAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { describe, expect, it } from 'vitest';
 import { findKeys, type KeySearch, limitOf, mayChange } from './key-rules.ts';
 

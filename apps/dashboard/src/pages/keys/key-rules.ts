@@ -1,4 +1,5 @@
-import { isRoleAtLeast, type KeyAnswer, type WorkspaceRole } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 
 /** The signed-in user, as a member of the workspace. */
 interface Reader {

@@ -1,4 +1,5 @@
-import type { BudgetAnswer, KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Activity, Ban, Ellipsis, Pause, Pencil, Play, RefreshCw } from 'lucide-react';

@@ -1,4 +1,5 @@
-import type { KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

@@ -1,4 +1,5 @@
-import type { CreateKey, KeyAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { CreateKey, KeyAnswer } from '@sotto/contract/control/keys';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { type ReactNode, useState } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { allKeys, createKey } from '../../api/keys.ts';

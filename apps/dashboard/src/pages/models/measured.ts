@@ -1,4 +1,5 @@
-import type { MeasurementsAnswer, RouteAnswer, UptimeAnswer } from '@sotto/wire';
+import type { MeasurementsAnswer, UptimeAnswer } from '@sotto/contract/control/catalog';
+import type { RouteAnswer } from '@sotto/wire';
 import { useQueries } from '@tanstack/react-query';
 import { uptimeQuery } from '../../api/queries.ts';
 

@@ -1,4 +1,4 @@
-import type { UptimeAnswer } from '@sotto/wire';
+import type { UptimeAnswer } from '@sotto/contract/control/catalog';
 import { useQuery } from '@tanstack/react-query';
 import { uptimeQuery } from '../../api/queries.ts';
 import { formatCount, formatHour, formatInstant, formatMs, formatShare } from '../../format/format.ts';

@@ -1,4 +1,4 @@
-import type { AccountAnswer } from '@sotto/wire';
+import type { AccountAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-import type { AccountAnswer } from '@sotto/wire';
+import type { AccountAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

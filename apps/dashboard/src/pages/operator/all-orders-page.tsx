@@ -1,4 +1,4 @@
-import type { OperatorOrderPage } from '@sotto/wire';
+import type { OperatorOrderPage } from '@sotto/contract/control/operator';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../../ui/badge.tsx';

@@ -1,4 +1,4 @@
-import type { BooksAnswer, RejectedSettlementListAnswer } from '@sotto/wire';
+import type { BooksAnswer, RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { addressOf, call } from '../../api/call.ts';

@@ -1,4 +1,4 @@
-import type { ProviderListAnswer } from '@sotto/wire';
+import type { ProviderListAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
 import { formatCount, formatShare } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';

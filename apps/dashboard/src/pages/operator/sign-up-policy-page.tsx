@@ -1,4 +1,4 @@
-import type { SignUpInvitationAnswer } from '@sotto/wire';
+import type { SignUpInvitationAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
 import { type Answer, call } from '../../api/call.ts';
 import { errorAt } from '../../api/errors.ts';

@@ -1,4 +1,6 @@
-import type { CapabilitiesAnswer, ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
+import type { CapabilitiesAnswer } from '@sotto/contract/control/catalog';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { capabilitiesQuery, modelsQuery } from '../../api/queries.ts';

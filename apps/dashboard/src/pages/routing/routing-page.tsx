@@ -1,4 +1,6 @@
-import { isRoleAtLeast, type ModelAnswer, type Preferences, type WorkspaceAnswer } from '@sotto/wire';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import type { ModelAnswer, Preferences } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import clsx from 'clsx';

@@ -1,4 +1,4 @@
-import type { StatusAnswer } from '@sotto/wire';
+import type { StatusAnswer } from '@sotto/contract/control/catalog';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';

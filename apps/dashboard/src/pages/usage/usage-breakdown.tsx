@@ -1,4 +1,4 @@
-import type { UsageDailyAnswer } from '@sotto/wire';
+import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { formatCompact, formatCount, formatShare } from '../../format/format.ts';

@@ -1,4 +1,4 @@
-import type { KeyAnswer } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { useQuery } from '@tanstack/react-query';
 import { errorAt } from '../../api/errors.ts';
 import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';

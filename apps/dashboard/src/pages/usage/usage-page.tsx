@@ -1,4 +1,4 @@
-import type { UsageSums } from '@sotto/wire';
+import type { UsageSums } from '@sotto/contract/control/usage';
 import { type InfiniteData, keepPreviousData, useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';

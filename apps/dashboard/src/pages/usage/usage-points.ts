@@ -1,4 +1,5 @@
-import type { KeyAnswer, UsageDailyAnswer, UsageGroup, UsageSums } from '@sotto/wire';
+import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { UsageDailyAnswer, UsageGroup, UsageSums } from '@sotto/contract/control/usage';
 import type { PlotPoint, PlotSeries } from '../../ui/plot-parts.ts';
 import type { UsageKind, UsageMeasure } from './usage-search.ts';
 

@@ -1,4 +1,5 @@
-import type { UsageError, UsagePage } from '@sotto/wire';
+import type { UsagePage } from '@sotto/contract/control/usage';
+import type { UsageError } from '@sotto/wire';
 
 export const usageRanges = ['7d', '30d', '90d', 'month', 'last-month', '12m'] as const;
 export type UsageRange = (typeof usageRanges)[number];

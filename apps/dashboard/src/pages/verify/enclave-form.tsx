@@ -1,5 +1,6 @@
 import type { EnclaveVerification, VerificationReport } from '@sotto/client';
-import { type ModelAnswer, relaySentence, type WorkspaceAnswer } from '@sotto/wire';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { type ModelAnswer, relaySentence } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';

@@ -1,4 +1,5 @@
-import { type ActName, isRoleAtLeast } from '@sotto/wire';
+import type { ActName } from '@sotto/contract/control/audit';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { addressOf, call } from '../../api/call.ts';

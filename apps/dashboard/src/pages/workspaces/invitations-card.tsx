@@ -1,4 +1,5 @@
-import { type WorkspaceAnswer, type WorkspaceInvitationAnswer, type WorkspaceRole, workspaceRoles } from '@sotto/wire';
+import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer, WorkspaceInvitationAnswer } from '@sotto/contract/control/workspaces';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Answer, call, callAll } from '../../api/call.ts';

@@ -1,4 +1,5 @@
-import { isRoleAtLeast, type MemberRole, type WorkspaceAnswer, type WorkspaceMemberAnswer } from '@sotto/wire';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
+import type { MemberRole, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserMinus } from 'lucide-react';
 import { useState } from 'react';

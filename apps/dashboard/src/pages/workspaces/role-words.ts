@@ -1,4 +1,4 @@
-import { type WorkspaceRole, workspaceRoles } from '@sotto/wire';
+import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
 
 /** Names of the roles, and what each may do (docs/use/accounts-and-workspaces.md). */
 export const roleWords: Readonly<Record<WorkspaceRole, { readonly name: string; readonly text: string }>> = {

@@ -1,4 +1,5 @@
-import { isRoleAtLeast, type WorkspaceAnswer } from '@sotto/wire';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';

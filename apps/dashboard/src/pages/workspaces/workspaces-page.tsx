@@ -1,4 +1,4 @@
-import type { WorkspaceAnswer } from '@sotto/wire';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

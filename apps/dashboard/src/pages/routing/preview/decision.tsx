@@ -1,4 +1,5 @@
-import type { PricingAnswer, RoutingPreviewAnswer } from '@sotto/wire';
+import type { RoutingPreviewAnswer } from '@sotto/contract/control/routing';
+import type { PricingAnswer } from '@sotto/wire';
 import { formatCountOf, formatPrice, formatUsd } from '../../../format/format.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
 import { Notice } from '../../../ui/surface.tsx';

@@ -1,4 +1,4 @@
-import { routingPreviewRequestSchema } from '@sotto/wire';
+import { routingPreviewRequestSchema } from '@sotto/contract/control/routing';
 import { describe, expect, it } from 'vitest';
 import { readShape, requestOf } from './request-shape.ts';
 

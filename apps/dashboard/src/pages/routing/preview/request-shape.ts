@@ -1,4 +1,5 @@
-import type { PrivacyClass, RequestSort, RoutingPreview } from '@sotto/wire';
+import type { RoutingPreview } from '@sotto/contract/control/routing';
+import type { PrivacyClass, RequestSort } from '@sotto/wire';
 import { privacyClasses } from '@sotto/wire';
 import { autoModelId } from '../../../models/model-options.ts';
 

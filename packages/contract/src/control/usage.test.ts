@@ -1,6 +1,6 @@
+import { parseRequest } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from './parse-request.ts';
-import { usageDailyQuerySchema, usageQuerySchema } from './usage-query.ts';
+import { usageDailyQuerySchema, usageQuerySchema } from './usage.ts';
 
 const refused = (param: string, message?: RegExp) =>
   expect.objectContaining({

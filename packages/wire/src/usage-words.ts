@@ -1,0 +1,18 @@
+export const usageStatuses = ['completed', 'cancelled', 'failed'] as const;
+
+/**
+ * Why a request that reached a provider did not complete, in one word. A provider's refusal of content reads as `request`, because
+ * a class of its own would describe the content.
+ */
+export const usageErrors = ['provider', 'timeout', 'rate_limit', 'request', 'cancelled'] as const;
+export type UsageError = (typeof usageErrors)[number];
+
+/** Why an attempt failed that another one followed. A refusal reads as `provider`, so that no row describes the content. */
+export const attemptErrors = ['provider', 'timeout', 'rate_limit'] as const satisfies readonly UsageError[];
+export type AttemptError = (typeof attemptErrors)[number];
+
+/**
+ * The times to the first token of streamed chat answers are counted in eight classes: up to each of these bounds in
+ * milliseconds, and beyond the last. A class is coarse on purpose, because a settlement carries it.
+ */
+export const firstTokenBoundsMs = [250, 500, 1000, 2000, 4000, 8000, 16_000] as const;
