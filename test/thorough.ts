@@ -72,7 +72,7 @@ export const thorough: readonly Thorough[] = [
   {
     files: 'test/contract/agents/agents.test.ts',
     leftOut: 'files',
-    changes: ['packages/client/src/{command,dialects,proxy}/**', 'docs/tools/**'],
+    changes: ['packages/dialects/src/**', 'packages/client/src/{command,proxy}/**', 'docs/tools/**'],
   },
   {
     files: 'test/contract/sdks/other-languages.test.ts',

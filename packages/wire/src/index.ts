@@ -212,7 +212,7 @@ export {
 } from './exact-json.ts';
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
-export { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
+export { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from './json.ts';
 export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
 export { isOwnSecret, ownSecretProblem } from './own-secret.ts';
 export { preferredModel } from './preferred-model.ts';
@@ -346,6 +346,7 @@ export {
   updateKeySchema,
   workspaceNameSchema,
 } from './requests/workspace-request.ts';
+export { sentStatus } from './sent-status.ts';
 export { SseEventTooLargeError, SseParser, sseDone, sseFrame } from './sse.ts';
 export { assertStorable, isStorable } from './storable.ts';
 export { isRoleAtLeast, type WorkspaceRole, workspaceRoles } from './workspace-role.ts';

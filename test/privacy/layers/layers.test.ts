@@ -19,7 +19,8 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/state': ['wire', 'money', 'router'],
   'packages/providers': ['wire', 'money', 'router'],
   'packages/contract': ['wire', 'attestation'],
-  'packages/client': ['wire', 'money', 'attestation', 'contract'],
+  'packages/dialects': ['wire'],
+  'packages/client': ['wire', 'money', 'attestation', 'contract', 'dialects'],
   'apps/confidential': [
     ...['wire', 'server', 'attestation', 'money', 'router', 'state', 'providers', 'contract', 'yaml'],
   ],
@@ -207,7 +208,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

@@ -1,24 +1,23 @@
 import { Readable } from 'node:stream';
+import { parseExact } from '@sotto/dialects';
 import {
   allowance,
-  expandedSchemaBytes,
-  hasReferences,
-  operationAt,
-  parseModelReference,
-  ServiceError,
-  SseParser,
-} from '@sotto/wire';
-import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
-import {
   asArray,
   asNumber,
   asObject,
   asObjects,
   asString,
+  expandedSchemaBytes,
+  hasReferences,
   type JsonObject,
-  parseExact,
+  operationAt,
   parseJson,
-} from '../dialects/json.ts';
+  parseModelReference,
+  ServiceError,
+  SseParser,
+  sentStatus,
+} from '@sotto/wire';
+import { answerFrom, answerOfRefusal } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';

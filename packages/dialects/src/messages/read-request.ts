@@ -19,7 +19,7 @@ export interface ReadRequest {
  *
  * @see https://platform.claude.com/docs/en/api/messages
  */
-export function readRequest(value: unknown, models: Models): ReadRequest {
+export function readMessagesRequest(value: unknown, models: Models): ReadRequest {
   const request = requestObject(value);
   if (request.thread != null) throw unreadable(noThreads, 'thread');
   const offered = readTools(request);

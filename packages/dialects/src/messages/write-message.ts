@@ -1,10 +1,9 @@
-import { ClientError } from '../../errors.ts';
 import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber, asObject, type JsonObject, parseExact } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
-import type { ChatAnswer } from '../translation.ts';
+import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
 
 /** Writes a whole chat answer as a message. */
 export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
@@ -64,7 +63,7 @@ export function messageUsage(usage: AnswerUsage | undefined): object {
 const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));
 
 /**
- * Writes a block of an answer as the Messages API does. Throws `answer_lost` for a call whose arguments are no JSON object: this API
+ * Writes a block of an answer as the Messages API does. Throws an `UnwritableAnswer` for a call whose arguments are no JSON object: this API
  * has no other input, and the tool must not run with an empty one.
  */
 export function messageBlock(block: AnswerBlock, names: ToolNames): object {
@@ -76,8 +75,8 @@ export function messageBlock(block: AnswerBlock, names: ToolNames): object {
     case 'call': {
       const input = inputOf(block.text);
       if (input === undefined) {
-        const detail = `The model called \`${names.named(block.name).name}\` with arguments that are no JSON object.`;
-        throw new ClientError('answer_lost', undefined, { detail });
+        const { name } = names.named(block.name);
+        throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
       }
       return { type: 'tool_use', id: block.id, name: names.named(block.name).name, input };
     }

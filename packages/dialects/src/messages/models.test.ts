@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { modelList } from './models.ts';
+import { messagesModels } from './models.ts';
 
 const limits = { contextLength: undefined, maxOutputTokens: undefined };
 
 it('lists the catalog in Anthropic’s shape, under ids that Claude Code shows', () => {
   expect(
-    modelList([
+    messagesModels([
       { id: 'openai/gpt-5', name: 'GPT-5', created: 1_750_000_000, contextLength: 400_000, maxOutputTokens: 128_000 },
       { id: 'anthropic/claude-opus-4.6', name: 'Opus', created: 0, ...limits },
     ]),
@@ -25,5 +25,5 @@ it('lists the catalog in Anthropic’s shape, under ids that Claude Code shows',
     first_id: 'anthropic/openai/gpt-5',
     last_id: 'anthropic/claude-opus-4.6',
   });
-  expect(modelList([])).toEqual({ data: [], has_more: false, first_id: null, last_id: null });
+  expect(messagesModels([])).toEqual({ data: [], has_more: false, first_id: null, last_id: null });
 });

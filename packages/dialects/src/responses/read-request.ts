@@ -22,7 +22,7 @@ export interface ReadRequest {
  *
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
-export function readRequest(value: unknown, models: Models): ReadRequest {
+export function readResponsesRequest(value: unknown, models: Models): ReadRequest {
   const asked = requestObject(value);
   refuseKept(asked);
   const tools = readTools(asked.tools);

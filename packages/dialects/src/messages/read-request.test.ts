@@ -2,11 +2,11 @@ import { chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { parseExact } from '../json.ts';
 import { models } from '../testing/answers.ts';
-import { readRequest } from './read-request.ts';
+import { readMessagesRequest } from './read-request.ts';
 
 const user = { role: 'user', content: 'hi' };
 const read = (more: object = {}) =>
-  readRequest({ model: 'acme/small', max_tokens: 100, messages: [user], ...more }, models);
+  readMessagesRequest({ model: 'acme/small', max_tokens: 100, messages: [user], ...more }, models);
 /** The chat request, as the service parses it. */
 const chat = (more: object = {}) => {
   const { body } = read(more);
@@ -68,7 +68,7 @@ describe('a request of the Messages API', () => {
 
   it('asks for the model that the name stands for', () => {
     const mapped = { ...models, resolve: () => 'acme/small' };
-    expect(readRequest({ model: 'claude-x', messages: [user] }, mapped).body.model).toBe('acme/small');
+    expect(readMessagesRequest({ model: 'claude-x', messages: [user] }, mapped).body.model).toBe('acme/small');
   });
 
   it('passes on the schema of a structured output, under both of its names', () => {
@@ -93,7 +93,7 @@ describe('a request of the Messages API', () => {
       'messages.0.content.0.text',
     ],
   ])('is refused for %s', (_, more, param) => {
-    const fault = (): unknown => (typeof more === 'string' ? readRequest(more, models) : read(more));
+    const fault = (): unknown => (typeof more === 'string' ? readMessagesRequest(more, models) : read(more));
     expect(fault).toThrow(expect.objectContaining({ type: 'invalid_request', param }));
   });
 });

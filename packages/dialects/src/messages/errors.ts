@@ -27,7 +27,7 @@ export function errorBody(failure: ChatFailure) {
 const unthreaded = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
 
 /** Writes a failure as an answer with the headers that Anthropic's SDKs read. */
-export const errorAnswer = (failure: ChatFailure): WrittenAnswer => ({
+export const messagesFailure = (failure: ChatFailure): WrittenAnswer => ({
   status: failure.status,
   headers: { ...failureHeaders(failure), 'request-id': failure.requestId },
   body: JSON.stringify(errorBody(failure)),

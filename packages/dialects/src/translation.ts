@@ -11,6 +11,9 @@ export interface Models {
   readonly find: (id: string) => OfferedModel | undefined;
 }
 
+/** Thrown for an answer that a dialect cannot write. It may have been charged. The message is one sentence, for the user. */
+export class UnwritableAnswer extends Error {}
+
 /** A whole chat answer. */
 export type ChatAnswer = Pick<ChatCompletion, 'id' | 'created' | 'model' | 'choices' | 'usage'>;
 
@@ -19,7 +22,7 @@ export interface Translation {
   readonly body: ChatBody;
   /** Names the parts that were left out, for the log. Holds no content. */
   readonly notes: readonly string[];
-  /** Writes a whole answer. */
+  /** Writes a whole answer. Throws an `UnwritableAnswer`. */
   readonly whole: (answer: ChatAnswer) => object;
   /** Returns the writer of one streamed answer. */
   readonly stream: () => StreamWriter;

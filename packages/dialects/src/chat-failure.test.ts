@@ -1,7 +1,5 @@
 import { errorEnvelope, errorTable, ServiceError } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { answerOfFailure } from '../answer.ts';
-import { ClientError, type ClientErrorCode, clientErrors } from '../errors.ts';
 import { readFailure, streamedFailure } from './chat-failure.ts';
 
 const refused = (
@@ -42,16 +40,6 @@ describe('a failure', () => {
       expect(refused(type, { headers: [noRetry] })).toMatchObject({ status: 424, mayRetry: false, code: type });
     },
   );
-
-  it.each(Object.keys(clientErrors) as ClientErrorCode[])('of the client itself is told apart: %s', async (code) => {
-    const answer = answerOfFailure(new ClientError(code));
-    const failure = readFailure({ status: answer.status, headers: [...answer.headers], body: await answer.text() });
-    expect(failure).toMatchObject({ code, message: clientErrors[code] });
-    // Only a failure that left nothing of the content behind may be repeated by a program.
-    const isUnsent = /attestation_unavailable|unreachable|ticket_failed/.test(code);
-    expect(failure.mayRetry).toBe(isUnsent);
-    if (!isUnsent) expect([400, 424]).toContain(failure.status);
-  });
 
   it('without an envelope is told by its status', () => {
     expect(readFailure({ status: 500, headers: [['x-request-id', 'up_1']], body: '<html>' })).toMatchObject({

@@ -1,11 +1,11 @@
 import { type ErrorType, errorTable } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { brokenOff, type ChatFailure } from '../chat-failure.ts';
-import { errorAnswer } from './errors.ts';
+import { messagesFailure } from './errors.ts';
 
 const failure = (more: Partial<ChatFailure>): ChatFailure => ({ ...brokenOff, requestId: 'req_1', ...more });
 const written = (more: Partial<ChatFailure>) => {
-  const { status, headers, body } = errorAnswer(failure(more));
+  const { status, headers, body } = messagesFailure(failure(more));
   return { status, headers, body: JSON.parse(body) as { error: { type: string; message: string; code: string } } };
 };
 

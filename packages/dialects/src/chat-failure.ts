@@ -1,5 +1,4 @@
-import { type ErrorType, errorTable, headerNames } from '@sotto/wire';
-import { sentStatus } from '../answer.ts';
+import { type ErrorType, errorTable, headerNames, sentStatus } from '@sotto/wire';
 import type { StreamedError } from './chat-stream.ts';
 import { asObject, asString, parseJson } from './json.ts';
 

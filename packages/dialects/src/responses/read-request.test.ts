@@ -1,9 +1,9 @@
 import { chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { models } from '../testing/answers.ts';
-import { readRequest } from './read-request.ts';
+import { readResponsesRequest } from './read-request.ts';
 
-const read = (more: object = {}) => readRequest({ model: 'acme/small', input: 'hi', ...more }, models);
+const read = (more: object = {}) => readResponsesRequest({ model: 'acme/small', input: 'hi', ...more }, models);
 /** The chat request, as the service parses it. */
 const chat = (more: object = {}) => {
   const { body } = read(more);
@@ -79,7 +79,7 @@ describe('a request of the Responses API', () => {
     ],
     ['an item that was kept', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input.0'],
   ])('is refused for %s', (_, more, param) => {
-    const fault = (): unknown => (typeof more === 'string' ? readRequest(more, models) : read(more));
+    const fault = (): unknown => (typeof more === 'string' ? readResponsesRequest(more, models) : read(more));
     expect(fault).toThrow(expect.objectContaining({ type: 'invalid_request', param }));
   });
 

@@ -1,11 +1,11 @@
 import type { Models, Translation } from '../translation.ts';
-import { readRequest } from './read-request.ts';
+import { readResponsesRequest } from './read-request.ts';
 import { writeResponse } from './write-response.ts';
 import { ResponseStream } from './write-stream.ts';
 
 /** Translates a request of `POST /v1/responses`, and its answer. Throws `invalid_request`. */
 export function translateResponses(value: unknown, models: Models, isCodex: boolean): Translation {
-  const { body, notes, names, asked } = readRequest(value, models);
+  const { body, notes, names, asked } = readResponsesRequest(value, models);
   return {
     body,
     notes,

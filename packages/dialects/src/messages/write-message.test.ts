@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answer } from '../testing/answers.ts';
 import { ToolNames } from '../tool-names.ts';
-import { readRequest } from './read-request.ts';
+import { readMessagesRequest } from './read-request.ts';
 import { writeMessage } from './write-message.ts';
 
 const write = (...args: Parameters<typeof answer>) =>
@@ -67,7 +67,7 @@ describe('a message', () => {
   });
 
   const long = 'x'.repeat(70);
-  const { names, body } = readRequest(
+  const { names, body } = readMessagesRequest(
     { model: 'm', messages: [], tools: [{ name: long, input_schema: {} }] },
     { resolve: (name) => name, find: () => undefined },
   );

@@ -6,7 +6,7 @@ import type { Translation, WrittenAnswer } from '../translation.ts';
  * event alone. So a failure that it must not repeat becomes a stream that fails at once, as does a rate limit, whose
  * event tells Codex how long to wait.
  */
-export function failureAnswer(
+export function responsesFailure(
   failure: ChatFailure,
   { isCodex, translation }: { readonly isCodex: boolean; readonly translation: Translation | undefined },
 ): WrittenAnswer {

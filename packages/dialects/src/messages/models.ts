@@ -5,7 +5,7 @@ import type { OfferedModel } from '../offered-model.ts';
  * Writes the catalog as Anthropic's list of models. Claude Code ignores ids that begin with neither `claude` nor
  * `anthropic`, so models of other makers have ids such as `anthropic/openai/gpt-5`. Requests may name either id.
  */
-export function modelList(models: readonly OfferedModel[]): object {
+export function messagesModels(models: readonly OfferedModel[]): object {
   const data = models.map(({ id, name, created, contextLength, maxOutputTokens }) => ({
     type: 'model',
     id: idForClaudeCode(id),

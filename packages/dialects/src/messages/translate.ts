@@ -1,11 +1,11 @@
 import type { Models, Translation } from '../translation.ts';
-import { readRequest } from './read-request.ts';
+import { readMessagesRequest } from './read-request.ts';
 import { writeMessage } from './write-message.ts';
 import { MessageStream } from './write-stream.ts';
 
 /** Translates a request of `POST /v1/messages`, and its answer. Throws `invalid_request`. */
 export function translateMessages(value: unknown, models: Models): Translation {
-  const { body, notes, names } = readRequest(value, models);
+  const { body, notes, names } = readMessagesRequest(value, models);
   return {
     body,
     notes,
