@@ -1,4 +1,5 @@
 export {
+  largestAmount,
   maxNusd,
   type Nusd,
   nanoPerCent,

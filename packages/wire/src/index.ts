@@ -281,7 +281,7 @@ export {
   preferencesRequestSchema,
   preferencesSchema,
 } from './requests/preferences.ts';
-export { allowance, expandedSchemaBytes, hasReferences } from './requests/prompt-size.ts';
+export { allowance, expandedSchemaBytes, hasReferences, templateTokensAtMost } from './requests/prompt-size.ts';
 export {
   type MaxPrice,
   maxPriceSchema,
