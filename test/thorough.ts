@@ -101,7 +101,7 @@ export const thorough: readonly Thorough[] = [
     ],
   },
   {
-    files: 'tools/{bench,fuzz,routing-simulation,wallet-guessing}/**/*.test.ts',
+    files: 'tools/{{bench,routing-simulation,wallet-guessing}/**/*,fuzz/{bit-flips,corpus,http}}.test.ts',
     leftOut: 'files',
     changes: ['tools/{bench,fuzz,routing-simulation,wallet-guessing}/**'],
   },

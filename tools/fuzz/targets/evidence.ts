@@ -1,28 +1,44 @@
-import { type Bytes, fromBase64, fromHex, toBase64 } from '../bytes.ts';
-import { parseEventLog } from '../dstack/event-log.ts';
-import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
-import { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from '../hardware.ts';
-import { providerFamilies } from '../provider/provider-evidence.ts';
-import { verifyProviderReceipt } from '../provider/verify-receipt.ts';
-import { Refusal } from '../refusal.ts';
-import { readEndorsement } from '../snp/endorsement.ts';
-import { parseSnpReport } from '../snp/report.ts';
-import { canonicalJson } from '../statement/canonical-json.ts';
-import { pckPlatformOf } from '../tdx/pck-extension.ts';
-import { parseTdxQuote } from '../tdx/quote.ts';
-import { parseCertificate, parsePemChain, requireAuthority, requireUnderstood } from '../x509/certificate.ts';
-import { type DerElement, derChildren, derInteger, derObjectIdentifier, derTime, readDer } from '../x509/der.ts';
-import { mutate, type SeededRandom } from './mutate.ts';
-import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson, vectorText } from './vectors.ts';
+import {
+  providerFamilies,
+  verifyGateway,
+  verifyNvidia,
+  verifyProvider,
+  verifyProviderReceipt,
+  verifySnp,
+  verifyTdx,
+} from '@sotto/attestation';
+import {
+  canonicalJson,
+  type DerElement,
+  derChildren,
+  derInteger,
+  derObjectIdentifier,
+  derTime,
+  fromBase64,
+  fromHex,
+  identityFromConfig,
+  identityFromEvents,
+  parseCertificate,
+  parseEventLog,
+  parsePemChain,
+  parseSnpReport,
+  parseTdxQuote,
+  pckPlatformOf,
+  Refusal,
+  readDer,
+  readEndorsement,
+  requireAuthority,
+  requireUnderstood,
+  toBase64,
+  vectorBytes,
+  vectorCertificate,
+  vectorDstackQuote,
+  vectorJson,
+  vectorText,
+} from '@sotto/attestation/testing';
+import type { FuzzTarget } from '../engine/target.ts';
 
-/** One reader of untrusted bytes: its seed input, and the call that must return or throw a `Refusal`. */
-export interface FuzzTarget {
-  readonly name: string;
-  /** Its share of a hundred inputs. */
-  readonly share: number;
-  readonly seeds: readonly Uint8Array[];
-  readonly read: (input: Bytes) => unknown;
-}
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const bytes = (value: string): Bytes => new TextEncoder().encode(value);
@@ -91,78 +107,83 @@ const providerDocuments = Object.entries(providerEvidence).map(([family, evidenc
 );
 const receipt = vectorText('near/chat_signature_eip191.json');
 
-export const fuzzTargets: readonly FuzzTarget[] = [
-  { name: 'TDX quote', share: 20, seeds: tdxQuotes, read: parseTdxQuote },
-  { name: 'SNP report', share: 24, seeds: [vectorBytes('snp/ms_turin_report.bin')], read: parseSnpReport },
-  { name: 'certificate', share: 20, seeds: [...certificates, ...pckChain], read: readCertificate },
+interface EvidenceReader extends Pick<FuzzTarget, 'name' | 'share' | 'seeds'> {
+  readonly read: (input: Bytes) => unknown;
+}
+
+const readers: readonly EvidenceReader[] = [
+  { name: 'tdx-quote', share: 2, seeds: tdxQuotes, read: parseTdxQuote },
+  { name: 'snp-report', share: 2.4, seeds: [vectorBytes('snp/ms_turin_report.bin')], read: parseSnpReport },
+  { name: 'certificate', share: 2, seeds: [...certificates, ...pckChain], read: readCertificate },
   {
-    name: 'DER tree',
-    share: 3,
+    name: 'der-tree',
+    share: 0.3,
     seeds: [revocationList.slice(0, 1500), ...certificates],
     read: (input) => walk(input, 0),
   },
   {
-    name: 'PEM',
-    share: 6,
+    name: 'pem',
+    share: 0.6,
     seeds: [bytes(collateral.tcb_info_issuer_chain ?? '')],
     read: (input) => parsePemChain(input, 'PEM'),
   },
   {
     name: 'base64',
-    share: 6,
+    share: 0.6,
     seeds: [bytes(toBase64(new Uint8Array(300).map((_, at) => at)))],
     read: (input) => fromBase64(text(input), 'base64'),
   },
   {
     name: 'hex',
-    share: 4,
+    share: 0.4,
     seeds: [bytes('0123456789abcdefABCDEF'.repeat(9))],
     read: (input) => fromHex(text(input), 'hex'),
   },
   {
-    name: 'event log',
-    share: 5,
+    name: 'event-log',
+    share: 0.5,
     seeds: [bytes(eventLog)],
     read: (input) => identityFromEvents(parseEventLog(text(input))),
   },
   {
-    name: 'machine configuration',
-    share: 5,
+    name: 'machine-configuration',
+    share: 0.5,
     seeds: [bytes(machineConfig())],
     read: (input) => identityFromConfig(text(input)),
   },
   {
-    name: 'canonical JSON',
-    share: 5,
+    name: 'canonical-json',
+    share: 0.5,
     seeds: [bytes(collateral.tcb_info ?? '').slice(0, 900), bytes(snpDocument)],
     read: readJson,
   },
   {
-    name: 'whole TDX verification',
-    share: 0.1,
+    name: 'whole-tdx-verification',
+    share: 0.01,
     seeds: tdxQuotes,
     read: (quote) => verifyTdx({ quote, collateral }, time, {}),
   },
-  { name: 'whole TDX collateral', share: 0.1, seeds: [bytes(JSON.stringify(collateral))], read: readCollateral },
-  { name: 'whole SNP verification', share: 0.3, seeds: certificates, read: readEndorsementKey },
-  { name: 'whole NVIDIA verification', share: 0.3, seeds: [bytes(tokens)], read: readTokens },
-  { name: 'whole provider verification', share: 0.3, seeds: providerDocuments.map(bytes), read: readProviderDocument },
-  { name: 'provider receipt', share: 0.3, seeds: [bytes(receipt)], read: readReceipt },
-  { name: 'whole gateway verification', share: 0.3, seeds: [bytes(snpDocument)], read: readDocument },
+  { name: 'whole-tdx-collateral', share: 0.01, seeds: [bytes(JSON.stringify(collateral))], read: readCollateral },
+  { name: 'whole-snp-verification', share: 0.03, seeds: certificates, read: readEndorsementKey },
+  { name: 'whole-nvidia-verification', share: 0.03, seeds: [bytes(tokens)], read: readTokens },
+  { name: 'whole-provider-verification', share: 0.03, seeds: providerDocuments.map(bytes), read: readProviderDocument },
+  { name: 'provider-receipt', share: 0.03, seeds: [bytes(receipt)], read: readReceipt },
+  { name: 'whole-gateway-verification', share: 0.03, seeds: [bytes(snpDocument)], read: readDocument },
 ];
 
-/** Runs one broken input of one target. Throws any error that is not a `Refusal`, because that is a finding. */
-export async function fuzzOnce(target: FuzzTarget, random: SeededRandom): Promise<'answered' | 'refused'> {
-  const input = mutate(target.seeds[random.below(target.seeds.length)] ?? new Uint8Array(), random);
-  try {
-    const answer = target.read(input);
-    if (answer instanceof Promise) await answer;
-    return 'answered';
-  } catch (error) {
-    if (error instanceof Refusal) return 'refused';
-    throw new Error(`${target.name} was broken by ${input.length} bytes`, { cause: error });
-  }
-}
+/** Every reader of the evidence of hardware and enclaves. A refusal is an answer. */
+export const evidenceTargets: readonly FuzzTarget[] = readers.map(({ read, name, ...target }) => ({
+  ...target,
+  name: `evidence-${name}`,
+  grammar: 'bytes',
+  async read(input) {
+    try {
+      await read(Uint8Array.from(input));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  },
+}));
 
 function readCertificate(input: Bytes): void {
   const certificate = parseCertificate(input);

@@ -1,32 +1,16 @@
-import type { Bytes } from '../bytes.ts';
-
-/** A stream of numbers from a seed (mulberry32): `below(n)` returns 0 to n-1. The same seed gives the same inputs. */
-export class SeededRandom {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed | 0;
-  }
-
-  below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
-  }
-}
+import type { SeededRandom } from './seeded-random.ts';
 
 /** Values that are typical for lengths, tags and versions, or that often break their readers. */
 const telling = [0x00, 0x01, 0x02, 0x05, 0x06, 0x30, 0x31, 0x7f, 0x80, 0x81, 0x82, 0x84, 0xa0, 0xa3, 0xfe, 0xff];
 
 /** A broken copy: one to four changes of bits, bytes, ranges or length. */
-export function mutate(seed: Uint8Array, random: SeededRandom): Bytes {
-  let bytes = Uint8Array.from(seed);
+export function mutateBytes(seed: Uint8Array, random: SeededRandom): Uint8Array {
+  let bytes: Uint8Array = Uint8Array.from(seed);
   for (let changes = 1 + random.below(4); changes > 0; changes -= 1) bytes = mutateOnce(bytes, random);
   return bytes;
 }
 
-function mutateOnce(bytes: Bytes, random: SeededRandom): Bytes {
+function mutateOnce(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   const at = random.below(bytes.length + 1);
   const length = 1 + random.below(16);
   switch (random.below(7)) {
@@ -50,14 +34,14 @@ function mutateOnce(bytes: Bytes, random: SeededRandom): Bytes {
   }
 }
 
-function removeRange(bytes: Bytes, at: number, length: number): Bytes {
+function removeRange(bytes: Uint8Array, at: number, length: number): Uint8Array {
   const shorter = new Uint8Array(Math.max(at, bytes.length - length));
   shorter.set(bytes.subarray(0, at));
   shorter.set(bytes.subarray(at + length), at);
   return shorter;
 }
 
-function repeatRange(bytes: Bytes, at: number, length: number): Bytes {
+function repeatRange(bytes: Uint8Array, at: number, length: number): Uint8Array {
   const repeated = bytes.subarray(at, at + length);
   const longer = new Uint8Array(bytes.length + repeated.length);
   longer.set(bytes.subarray(0, at));
