@@ -11,7 +11,8 @@ import {
   standInEnclave,
   standInKinds,
 } from '@sotto/client/testing';
-import { openSealedMeter, readAnnouncement, readSealedBody } from '@sotto/confidential/testing';
+import { readAnnouncement, readSealedBody } from '@sotto/confidential/testing';
+import { openSealedMeter } from '@sotto/providers';
 import { FrameMeter, relayRules, ServiceError, SseEventTooLargeError, SseParser, sealedAnswerBytes } from '@sotto/wire';
 import { bytesOf, type FuzzTarget, jsonBytes, jsonOf, promise } from '../engine/target.ts';
 

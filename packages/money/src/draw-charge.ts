@@ -1,4 +1,4 @@
-import type { Nusd } from '@sotto/money';
+import type { Nusd } from './amounts.ts';
 
 /** A monthly grant. Its rest, neither spent nor expired, is part of the account's balance. */
 export interface MonthlyGrant {
@@ -22,7 +22,7 @@ export interface Drawn {
 }
 
 /** Returns the rest of a grant, which the account can still spend. */
-export const leftOf = ({ amountNusd, spentNusd, expiredNusd }: MonthlyGrant): Nusd =>
+export const leftOfGrant = ({ amountNusd, spentNusd, expiredNusd }: MonthlyGrant): Nusd =>
   amountNusd - spentNusd - expiredNusd;
 
 /**
@@ -48,7 +48,7 @@ export function drawCharge(
   const spend = ({ month: of }: MonthlyGrant): void => {
     const grant = after.get(of);
     if (grant === undefined) return;
-    const nusd = least(missing(), leftOf(grant), balanceNusd - paidNusd);
+    const nusd = least(missing(), leftOfGrant(grant), balanceNusd - paidNusd);
     after.set(of, { ...grant, spentNusd: grant.spentNusd + nusd });
     paidNusd += nusd;
   };
@@ -61,7 +61,7 @@ export function drawCharge(
   };
   own.forEach(spend);
   own.forEach(restore);
-  const granted = [...after.values()].reduce((sum, grant) => sum + leftOf(grant), 0n);
+  const granted = [...after.values()].reduce((sum, grant) => sum + leftOfGrant(grant), 0n);
   const boughtNusd = balanceNusd - paidNusd - granted;
   if (boughtNusd > 0n) paidNusd += least(missing(), boughtNusd);
   others.forEach(spend);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawCharge, leftOf, type MonthlyGrant } from './draw-charge.ts';
+import { drawCharge, leftOfGrant, type MonthlyGrant } from './draw-charge.ts';
 
 const grant = (month: string, amountNusd: bigint, spentNusd = 0n, expiredNusd = 0n): MonthlyGrant => ({
   ...{ month, amountNusd, spentNusd, expiredNusd },
@@ -67,16 +67,16 @@ describe('a charge', () => {
     fc.assert(
       fc.property(fc.array(made, { maxLength: 4 }), amount, amount, fc.nat(4), (parts, bought, chargeNusd, at) => {
         const grants = parts.map((part, month) => ({ month: `2026-0${month + 1}`, ...part }));
-        const left = grants.reduce((sum, each) => sum + leftOf(each), 0n);
+        const left = grants.reduce((sum, each) => sum + leftOfGrant(each), 0n);
         const balanceNusd = left + bought;
         const drawn = draw(balanceNusd, grants, chargeNusd, `2026-0${at + 1}`);
         expect(drawn.paidNusd + drawn.restoredNusd + drawn.shortfallNusd).toBe(chargeNusd);
         const expired = (of: readonly MonthlyGrant[]) => of.reduce((sum, each) => sum + each.expiredNusd, 0n);
         expect(expired(grants) - expired(drawn.grants)).toBe(drawn.restoredNusd);
         for (const each of drawn.grants) {
-          expect(each.spentNusd >= 0n && each.expiredNusd >= 0n && leftOf(each) >= 0n).toBe(true);
+          expect(each.spentNusd >= 0n && each.expiredNusd >= 0n && leftOfGrant(each) >= 0n).toBe(true);
         }
-        const leftAfter = drawn.grants.reduce((sum, each) => sum + leftOf(each), 0n);
+        const leftAfter = drawn.grants.reduce((sum, each) => sum + leftOfGrant(each), 0n);
         expect(balanceNusd - drawn.paidNusd >= leftAfter).toBe(true);
         // A shortfall only if neither balance nor anything expired remains.
         if (drawn.shortfallNusd > 0n) {
