@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { type CreateInvitation, ServiceError, type WorkspaceInvitationAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';

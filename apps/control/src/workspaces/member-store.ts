@@ -1,6 +1,6 @@
 import { type MemberRole, ServiceError, type WorkspaceMemberAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { initialPreferences, ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaces } from '../database/schema.ts';

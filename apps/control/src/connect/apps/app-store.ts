@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { type ActName, type AppAnswer, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../../acts/record-act.ts';
+import { byAccount, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
