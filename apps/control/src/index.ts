@@ -1,5 +1,4 @@
 export { createAccount } from './accounts/ensure-account.ts';
-export { auditPage } from './audit/audit-state.ts';
 export {
   type BillingSettings,
   billingVariables,
@@ -22,6 +21,7 @@ export { maximumSettings, maximumVariables, readMaxima } from './limits/maximum-
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
+export { auditPage } from './money-audit/audit-state.ts';
 export { Projector } from './projection/projector.ts';
 export { createPerson, setPassword } from './sessions/create-person.ts';
 export {

@@ -13,7 +13,6 @@ import { buildAccountDeletion, removeAccount } from './account-deletion/account-
 import { claimAccount, ensureAccount, findAccount } from './accounts/ensure-account.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildApp } from './app.ts';
-import { buildAudit } from './audit/audit.ts';
 import { type BillingOptions, buildBilling } from './billing/billing.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
@@ -32,6 +31,7 @@ import { buildKeys } from './keys/keys.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
 import type { Mailer } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
+import { buildMoneyAudit } from './money-audit/money-audit.ts';
 import { buildOperator } from './operator/operator.ts';
 import { buildPages, openDashboard } from './pages/dashboard.ts';
 import { projectKeys } from './projection/project-keys.ts';
@@ -231,7 +231,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
     buildProjection(projector, options.databaseUrl),
     buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
-    buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
+    buildMoneyAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit: limits.control, now }),
     buildTickets({
       ...{ state, projector, keeper, offers, confidentialOrigin, now },

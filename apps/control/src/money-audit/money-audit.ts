@@ -5,7 +5,7 @@ import type { ControlMetrics } from '../metrics/control-metrics.ts';
 import { auditBalances, auditRejected } from './audit-ledger.ts';
 import { type AuditStateDependencies, auditPage } from './audit-state.ts';
 
-export interface AuditDependencies extends AuditStateDependencies {
+export interface MoneyAuditDependencies extends AuditStateDependencies {
   readonly metrics: ControlMetrics;
   readonly events: Pick<ControlEvents, 'auditFinding'>;
   readonly now: () => number;
@@ -15,19 +15,19 @@ const stepMs = 10_000;
 /** The minimum time between the starts of two passes over all accounts. */
 const betweenPassesMs = 600_000;
 
-export function buildAudit(deps: AuditDependencies): Domain {
-  const loop = new AuditLoop(deps);
+export function buildMoneyAudit(deps: MoneyAuditDependencies): Domain {
+  const loop = new MoneyAuditLoop(deps);
   return { tasks: (failed) => [repeat(stepMs, () => loop.step(), failed('audit'))] };
 }
 
 /** Audits one page of accounts at a time, endlessly, so that the load stays low. The number of findings is a metric. */
-class AuditLoop {
-  readonly #deps: AuditDependencies;
+class MoneyAuditLoop {
+  readonly #deps: MoneyAuditDependencies;
   #after: string | undefined;
   #findings = 0;
   #passStartedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: AuditDependencies) {
+  constructor(deps: MoneyAuditDependencies) {
     this.#deps = deps;
   }
 
