@@ -193,11 +193,13 @@ describe('the broker', () => {
 
   it('reads its environment in one place, before anything else is loaded', () => {
     const readers = broker.filter(({ text }) => /process\s*\.\s*env|\benv\b.*from 'node:process'/.test(text));
-    expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/ground/take-ground.ts']);
+    expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/hardening/harden-process.ts']);
     const main = broker.find(({ path }) => path === 'apps/confidential/src/main.ts');
-    expect(main?.text.match(/^import .*$/gm)).toEqual(["import { takeGround } from './ground/take-ground.ts';"]);
-    const ground = broker.filter(({ path }) => path.startsWith('apps/confidential/src/ground/'));
-    const loaded = ground.flatMap(({ text }) =>
+    expect(main?.text.match(/^import .*$/gm)).toEqual([
+      "import { hardenProcess } from './hardening/harden-process.ts';",
+    ]);
+    const hardening = broker.filter(({ path }) => path.startsWith('apps/confidential/src/hardening/'));
+    const loaded = hardening.flatMap(({ text }) =>
       [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '([^']+)'/gm)].flatMap(
         ([, specifier]) => specifier ?? [],
       ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemWithCoreLimit, problemWithFlags, refusedName, takeEnvironment } from './take-ground.ts';
+import { problemWithCoreLimit, problemWithFlags, refusedName, takeEnvironment } from './harden-process.ts';
 
 describe('the environment', () => {
   it.each([

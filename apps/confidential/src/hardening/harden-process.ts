@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { url as inspectorUrl } from 'node:inspector';
 import type { Environment } from '@sotto/server';
 
-export type Ground =
+export type HardenedProcess =
   | { readonly ok: true; readonly environment: Environment }
   | { readonly ok: false; readonly message: string };
 
@@ -11,7 +11,7 @@ export type Ground =
  * environment, the flags, the inspector and core dumps. Call it before any library is loaded. A problem is returned as
  * one line.
  */
-export function takeGround(): Ground {
+export function hardenProcess(): HardenedProcess {
   const isProduction = process.env.NODE_ENV === 'production';
   const name = refusedName(process.env);
   if (name !== undefined) {
@@ -27,7 +27,7 @@ export function takeGround(): Ground {
   return { ok: true, environment: takeEnvironment(process.env) };
 }
 
-const refuse = (message: string): Ground => ({ ok: false, message });
+const refuse = (message: string): HardenedProcess => ({ ok: false, message });
 
 /**
  * Forbids dumps of this process. A dump that is piped to a program ignores the limit. So the filter also keeps our

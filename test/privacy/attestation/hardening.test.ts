@@ -39,7 +39,7 @@ function start({ environment = {}, flags = ['--disable-sigusr1'] }: Start): Prom
 }
 
 describe('a broker does not start', () => {
-  const folder = useFolder('ground');
+  const folder = useFolder('hardening');
   const file = (name: string) => join(folder, name);
   beforeAll(async () => {
     await writeFile(file('none.json'), '{"repository":"https://git.example/sotto","commit":"abc"}');
