@@ -19,7 +19,7 @@ import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
 import { watchMemory } from './capacity/watch-memory.ts';
 import { buildCatalog } from './catalog/catalog.ts';
 import { CatalogKeeper } from './catalog/catalog-keeper.ts';
-import { PlaneLife } from './catalog/plane-life.ts';
+import { PlaneUptime } from './catalog/plane-uptime.ts';
 import type { ControlConfig, ControlSecrets } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect } from './connect/connect.ts';
@@ -208,7 +208,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       () => false,
     );
   };
-  const life = new PlaneLife({
+  const uptime = new PlaneUptime({
     ...{ pool, isReady, now },
     // The broker may have a certificate of its own.
     isBrokerReady: async () =>
@@ -222,13 +222,13 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
   /** Domains whose tasks need no database. They run during migrations. */
   const early: readonly Domain[] = [
-    buildCatalog({ keeper, capabilities, planes: () => life.planes }),
+    buildCatalog({ keeper, capabilities, planes: () => uptime.planes }),
     { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
   ];
   const late: readonly Domain[] = [
     shards,
     watchMemory(state, metrics),
-    { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
+    { tasks: (failed) => [repeat(noteMs, () => uptime.note(), failed('plane_uptime'))] },
     buildProjection(projector, options.databaseUrl),
     buildSettlement({ settler, metrics, now, isAlone: options.isAlone ?? false }),
     buildMoneyAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),

@@ -4,7 +4,7 @@ import { monthOf } from '@sotto/state';
 import type { ProviderListAnswer } from '@sotto/wire';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { shareOf } from '../catalog/plane-life.ts';
+import { shareOf } from '../catalog/plane-uptime.ts';
 
 /** Returns the providers of the catalog, with the health that the brokers measured and the charges of this month. */
 export async function listProviders(

@@ -2,7 +2,7 @@ import { windowHours } from '@sotto/router';
 import type { StatusAnswer } from '@sotto/wire';
 import type pg from 'pg';
 
-export interface PlaneLifeDependencies {
+export interface PlaneUptimeDependencies {
   readonly pool: pg.Pool;
   /** Whether this process of control can serve. */
   readonly isReady: () => Promise<boolean>;
@@ -31,13 +31,13 @@ const overdueMs = 45_000;
  * Notes each minute in Postgres which planes are ready, for the status page. Several processes of control share a note: one
  * that is ready is enough. A minute without a note is one in which no process of control could write it.
  */
-export class PlaneLife {
-  readonly #deps: PlaneLifeDependencies;
+export class PlaneUptime {
+  readonly #deps: PlaneUptimeDependencies;
   #noted: readonly NotedHour[] = [];
   /** The minute at which the notes were read. Those of the minutes before it are in `#noted`. */
   #readAt = 0;
 
-  constructor(deps: PlaneLifeDependencies) {
+  constructor(deps: PlaneUptimeDependencies) {
     this.#deps = deps;
   }
 
