@@ -41,4 +41,4 @@ export {
 export { openTlsFiles } from './tls-files.ts';
 export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
 export { unsupportedType } from './unsupported-body.ts';
-export { withTaps } from './with-taps.ts';
+export { withObservers } from './with-observers.ts';
