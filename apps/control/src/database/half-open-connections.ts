@@ -1,16 +1,16 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 
-/** Time for which a session may owe a response before the server is asked whether it still works for it. */
+/** Time for which a connection may owe a response before the server is asked whether it still works for it. */
 const silentMs = 2_000;
 const askMs = 2_000;
 
 /**
- * Ends sessions whose server disappeared without closing them (a failover, a firewall that dropped its state, a network
- * partition). TCP alone would wait for many minutes, and each session would block its caller and a place in the pool. A
- * long statement is left alone: over a new connection, the server is asked which sessions it works for.
+ * Ends connections that are half open: their server disappeared without closing them (a failover, a firewall that dropped
+ * its state, a network partition). TCP alone would wait for many minutes, and each connection would block its caller and a
+ * place in the pool. A long statement is left alone: over a new connection, the server is asked for which ones it works.
  */
-export function endSilentSessions(pool: pg.Pool, url: string): void {
+export function endHalfOpenConnections(pool: pg.Pool, url: string): void {
   let asking: Promise<ReadonlySet<unknown> | 'unknown'> | undefined;
   const working = () => {
     asking ??= readWorking(url).finally(() => {
@@ -41,14 +41,14 @@ export function endSilentSessions(pool: pg.Pool, url: string): void {
   });
 }
 
-/** Returns the socket of a session, encrypted or not. */
+/** Returns the socket of a connection, encrypted or not. */
 function socketOf(client: pg.PoolClient): Socket | undefined {
   const connection: unknown = Reflect.get(client, 'connection');
   const stream: unknown = connection instanceof pg.Connection ? connection.stream : undefined;
   return stream instanceof Socket ? stream : undefined;
 }
 
-/** Returns the sessions that the server works for: none if it cannot be reached, `unknown` if it does not say. */
+/** Returns the process ids of the connections that the server works for: none if it cannot be reached, `unknown` if it does not say. */
 async function readWorking(url: string): Promise<ReadonlySet<unknown> | 'unknown'> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs, query_timeout: askMs });
   client.on('error', () => {});
