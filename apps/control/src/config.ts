@@ -8,8 +8,8 @@ import {
   environmentSchema as billingSchema,
   readBillingSettings,
 } from './billing/billing-settings.ts';
+import type { Address } from './connect-to.ts';
 import { maximumSettings, readMaxima } from './limits/maximum-settings.ts';
-import type { Address } from './reach.ts';
 import {
   readSignInSettings,
   type SignInSettings,

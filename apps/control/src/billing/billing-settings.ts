@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { maxNusd, type Nusd, nusdToDecimal, usdToNusd } from '@sotto/money';
 import { type Environment, readFileOrPart, readSettings, type Settings, setting } from '@sotto/server';
 import { z } from 'zod';
-import { isSafeUrl } from '../reach.ts';
+import { isSafeUrl } from '../safe-url.ts';
 import { type BillingPlan, parseBilling } from './billing-plan.ts';
 
 const urlError = 'takes an https URL; plain http on loopback only';

@@ -1,7 +1,7 @@
 import { type Environment, readSettings, type Settings } from '@sotto/server';
 import { z } from 'zod';
 import type { SmtpSettings } from '../mail/smtp-mail.ts';
-import { isSafeUrl } from '../reach.ts';
+import { isSafeUrl } from '../safe-url.ts';
 import type { OpenidSettings } from './openid-provider.ts';
 import { type SignUpMode, type SignUpSettings, signUpModes } from './sign-up-policy.ts';
 
