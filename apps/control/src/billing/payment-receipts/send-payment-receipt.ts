@@ -6,7 +6,7 @@ import { escaped } from '../../serve/escaped.ts';
 type Format = 'json' | 'html' | 'pdf';
 
 /** Sends a receipt as JSON, as a page to print or as a PDF. `asked` decides; without it, the request’s `accept` does. */
-export async function sendReceipt(
+export async function sendPaymentReceipt(
   reply: FastifyReply,
   receipt: ReceiptAnswer,
   asked: Format | undefined,
@@ -18,10 +18,10 @@ export async function sendReceipt(
       return receipt;
     case 'html':
       reply.header('content-security-policy', receiptPagePolicy).header('referrer-policy', 'no-referrer');
-      return reply.type('text/html; charset=utf-8').send(receiptPage(receipt));
+      return reply.type('text/html; charset=utf-8').send(paymentReceiptPage(receipt));
     case 'pdf':
       reply.header('content-disposition', `attachment; filename="receipt-${receipt.number}.pdf"`);
-      return reply.type('application/pdf').send(await receiptPdf(receipt));
+      return reply.type('application/pdf').send(await paymentReceiptPdf(receipt));
     default:
       return format satisfies never;
   }
@@ -106,7 +106,7 @@ const receiptPagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
 /** Renders a receipt as an HTML page to read and to print: one file, no scripts, all outside text escaped. */
-export function receiptPage(receipt: ReceiptAnswer): string {
+export function paymentReceiptPage(receipt: ReceiptAnswer): string {
   const { title, number, seller, facts, lines, total } = receiptText(receipt);
   const row = ([label, value]: readonly [string, string]): string =>
     `<tr><th scope="row">${escaped(label)}</th><td>${escaped(value).replaceAll('\n', '<br>')}</td></tr>`;
@@ -143,7 +143,7 @@ const marginPt = 56;
 const labelPt = 130;
 
 /** Renders a receipt as a PDF of one page. The same receipt gives the same bytes. */
-export async function receiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
+export async function paymentReceiptPdf(receipt: ReceiptAnswer): Promise<Buffer> {
   // Large, and seldom needed.
   const { default: PDFDocument } = await import('pdfkit');
   const { title, number, seller, facts, lines, total } = receiptText(receipt);

@@ -10,7 +10,7 @@ const sellerSchema = z.object({ name: z.string(), address: z.string(), tax_id: z
 /** The seller, as configured when the receipt was issued. */
 export type Seller = z.infer<typeof sellerSchema>;
 
-export interface NewReceipt {
+export interface NewPaymentReceipt {
   readonly kind: 'receipt' | 'credit_note';
   readonly orderId: string;
   readonly accountId: string;
@@ -26,7 +26,7 @@ export interface NewReceipt {
  * that transaction ends. The next receipt therefore gets the next number, or this one again after a rollback. So the
  * numbers do not have gaps. The receipt copies the account's present name, address and details.
  */
-export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): Promise<string> {
+export async function issuePaymentReceipt(client: pg.PoolClient, receipt: NewPaymentReceipt): Promise<string> {
   const year = receipt.issuedAt.getUTCFullYear();
   const counted = await client.query<{ last: number }>(
     `insert into receipt_counters as c (year, last) values ($1, 1)
@@ -62,7 +62,7 @@ type ReceiptRow = SqlRow<typeof receipts>;
 const receiptNumberPattern = /^\d{4}-\d{6,9}$/;
 
 /** Returns a receipt of an account, or undefined if the account does not have it. */
-export async function findReceipt(
+export async function findPaymentReceipt(
   pool: pg.Pool,
   accountId: string,
   number: string,
@@ -76,7 +76,7 @@ export async function findReceipt(
 }
 
 /** Returns one page of an account's receipts, newest first. */
-export async function listReceipts(
+export async function listPaymentReceipts(
   pool: pg.Pool,
   accountId: string,
   { limit, cursor }: PageQuery,

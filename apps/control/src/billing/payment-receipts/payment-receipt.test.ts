@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import type { ReceiptAnswer } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { receiptPage, receiptPdf } from './send-receipt.ts';
+import { paymentReceiptPage, paymentReceiptPdf } from './send-payment-receipt.ts';
 
 const receipt: ReceiptAnswer = {
   number: '2026-000042',
@@ -53,7 +53,7 @@ const sums = ['USD 25.00', 'USD 1.25', 'USD 26.25', receipt.order_id, receipt.ac
 
 describe('a receipt', () => {
   it('shows everything on its page', () => {
-    const page = receiptPage(receipt);
+    const page = paymentReceiptPage(receipt);
     for (const text of [...shown, ...sums, 'Acme &amp; Sons', 'Receipt']) expect(page).toContain(text);
     expect(page).toContain('Zoë GmbH<br>2 Weg<br>DE 123');
     expect(page).not.toContain('<script');
@@ -62,7 +62,7 @@ describe('a receipt', () => {
 
   it('escapes what people and operators wrote', () => {
     const nasty = '<img src=x onerror="alert(1)">\'&';
-    const page = receiptPage({
+    const page = paymentReceiptPage({
       ...receipt,
       account: { ...receipt.account, name: nasty, email: nasty.toUpperCase(), details: `${nasty}\n${nasty}` },
       seller: { name: nasty, address: nasty, tax_id: nasty },
@@ -73,22 +73,22 @@ describe('a receipt', () => {
   });
 
   it('shows everything in its PDF, and the same receipt gives the same bytes', async () => {
-    const pdf = await receiptPdf(receipt);
+    const pdf = await paymentReceiptPdf(receipt);
     expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
     const text = textOf(pdf);
     for (const part of [...shown, ...sums, 'Acme & Sons']) expect(text).toContain(part);
-    expect(await receiptPdf(receipt)).toEqual(pdf);
+    expect(await paymentReceiptPdf(receipt)).toEqual(pdf);
   });
 
   it('can be issued to any name, however long and in any script', async () => {
     const account = { ...receipt.account, name: '漢字 '.repeat(300), email: null };
-    expect((await receiptPdf({ ...receipt, account })).subarray(0, 5).toString()).toBe('%PDF-');
-    expect(receiptPage({ ...receipt, account })).toContain('漢字');
+    expect((await paymentReceiptPdf({ ...receipt, account })).subarray(0, 5).toString()).toBe('%PDF-');
+    expect(paymentReceiptPage({ ...receipt, account })).toContain('漢字');
   });
 
   it('names the corrected receipt if it is a credit note', async () => {
     const note: ReceiptAnswer = { ...receipt, kind: 'credit_note', corrects: '2026-000041', amount: 4.761904761 };
-    expect(receiptPage(note)).toMatch(/Credit note.*2026-000041.*USD 4\.761904761/s);
-    expect(textOf(await receiptPdf(note))).toContain('2026-000041');
+    expect(paymentReceiptPage(note)).toMatch(/Credit note.*2026-000041.*USD 4\.761904761/s);
+    expect(textOf(await paymentReceiptPdf(note))).toContain('2026-000041');
   });
 });
