@@ -75,7 +75,7 @@ export const thorough: readonly Thorough[] = [
     changes: ['packages/dialects/src/**', 'packages/client/src/{command,proxy}/**', 'docs/tools/**'],
   },
   {
-    files: 'test/contract/sdks/other-languages.test.ts',
+    files: 'test/contract/sdks/{clients,other-languages}.test.ts',
     leftOut: 'files',
     changes: ['apps/confidential/src/{answers,chat}/**', 'packages/server/src/**', 'packages/providers/src/openai/**'],
   },
@@ -121,6 +121,11 @@ export const thorough: readonly Thorough[] = [
     changes: ['apps/confidential/src/attempts/**', embedded],
   },
   {
+    files: 'test/people/accounts/limits.test.ts',
+    leftOut: 'tests',
+    changes: ['apps/control/src/{limits,sessions,sign-in}/**'],
+  },
+  {
     files: 'test/{money/usage/retention,operate/metrics/{metrics,traces},people/connect/settings}.test.ts',
     leftOut: 'tests',
     changes: [embedded],
@@ -150,7 +155,8 @@ export const thorough: readonly Thorough[] = [
     }),
   ),
   {
-    files: 'test/people/dashboard/{docs,feel,first-steps,interruptions,monthly-grants,overview,sign-in,weight}.test.ts',
+    files:
+      'test/people/dashboard/{docs,double-press,feel,first-steps,interruptions,monthly-grants,overview,sign-in,weight}.test.ts',
     leftOut: 'files',
     changes: [
       'apps/dashboard/src/pages/{account,guides,home,reference,sign-in,status}/**',

@@ -9,6 +9,9 @@
 #   SETTINGS  a folder that becomes /etc/sotto: sotto.yaml and the files that it names. It is public and measured, so it must
 #             not contain secrets. With acme.env (ACME_DIRECTORY, ACME_EMAIL) the image gets an ACME client (deploy/sign-request.sh)
 #   OUT       the output folder: disk.raw (UEFI), kernel, initrd and cmdline (for direct boot), and measured.json
+#
+# MEASURE, such as 'sev-snp --firmware OVMF.fd --vcpus 4 --cpu EPYC-Milan', also writes the pins of that machine to OUT/pins.json,
+# as `sotto measure` prints them for OUT.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -57,6 +60,14 @@ if [[ -f $settings/acme.env ]]; then
   done
 fi
 mkdir -p "$out"
+
+# `sotto measure` of this checkout, where the script was started.
+from=$PWD
+measure() {
+  local options=(--conditions=@sotto/source --disable-warning=ExperimentalWarning)
+  (cd "$from" && "$broker/bin/node" "${options[@]}" "$here/../../packages/client/src/command/main.ts" measure "$@" --image "$out")
+}
+measure --help >/dev/null || fail 'the packages of this checkout are missing; run `npm run image` in it'
 
 # Use a private mount namespace, so that all mounts disappear when the script ends.
 if [[ ${IN_OWN_MOUNTS:-no} != yes ]]; then
@@ -177,6 +188,8 @@ done
 
 cp --sparse=always disk.raw "$out/"
 cp kernel initrd cmdline boot.efi "$out/"
+# TDX has these in its registers after a direct boot, with 2 GiB or at least 2.75 GiB of memory.
+registers=$(measure boot --memory 4G)
 digest() { sha256sum "$1" | cut -d' ' -f1; }
 cat >"$out/measured.json" <<JSON
 {
@@ -186,7 +199,13 @@ cat >"$out/measured.json" <<JSON
  "kernel_version": "$kernel",
  "kernel_sha256": "$(digest kernel)",
  "initrd_sha256": "$(digest initrd)",
- "boot_efi_sha256": "$(digest boot.efi)"
+ "boot_efi_sha256": "$(digest boot.efi)",
+ "tdx": $registers
 }
 JSON
 cat "$out/measured.json"
+if [[ -n ${MEASURE:-} ]]; then
+  # shellcheck disable=SC2086 # the words of MEASURE are options
+  measure $MEASURE >"$out/pins.json"
+  cat "$out/pins.json"
+fi

@@ -10,6 +10,8 @@ export interface Contender {
   readonly target: Target;
   /** The processes whose CPU and memory are counted. */
   pids(): readonly number[];
+  /** The CPU that it has used so far, in µs, if that is not the sum of these processes'. */
+  cpuMicroseconds?(): number;
   /** Prepares for this number of requests, for example by minting tickets. */
   prepare?(requests: number, model: string): Promise<void>;
   /** Resolves when the work that the requests caused has ended, so that it does not count for the next ones. */

@@ -24,6 +24,8 @@ export interface Rate {
 
 const openConnections = 32;
 
+const cpuOf = (contender: Contender): number => contender.cpuMicroseconds?.() ?? cpuMicroseconds(contender.pids());
+
 /** Loads of contenders. Their connections stay open between rounds. */
 export class CostMeter {
   readonly #loads = new Map<Contender, Load>();
@@ -39,9 +41,9 @@ export class CostMeter {
 
   async measure(contender: Contender, burst: Burst): Promise<Cost> {
     await contender.prepare?.(burst.count, burst.model);
-    const before = cpuMicroseconds(contender.pids());
+    const before = cpuOf(contender);
     const perSecond = await this.load(contender).closedLoop(burst);
-    const cpuUs = (cpuMicroseconds(contender.pids()) - before) / burst.count;
+    const cpuUs = (cpuOf(contender) - before) / burst.count;
     await contender.rest?.();
     return { cpuUs, perSecond };
   }

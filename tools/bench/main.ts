@@ -5,6 +5,7 @@ import { defaultStart } from './parts/default-start.ts';
 import { footprint } from './parts/footprint.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
+import { peers } from './parts/peers.ts';
 import { processes } from './parts/processes.ts';
 import { scale } from './parts/scale.ts';
 import { shapes } from './parts/shapes.ts';
@@ -26,6 +27,7 @@ const parts = {
   scale,
   streams,
   'default-start': defaultStart,
+  peers,
   footprint,
   processes,
   sizing,
@@ -37,7 +39,7 @@ const parts = {
  * In these parts the load needs as much CPU as the service. On the cores of Redis and the provider alone, it could not
  * offer the rate.
  */
-const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload', 'default-start']);
+const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload', 'default-start', 'peers']);
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

@@ -27,9 +27,10 @@ export async function startPassThrough(
   upstream: string,
   variant: keyof typeof passThroughNames,
   redisUrl?: string,
+  { pinned = true } = {},
 ): Promise<Contender> {
   const args = [upstream, variant, ...(redisUrl === undefined ? [] : [redisUrl])];
-  const { port, child } = await startNode('./processes/pass-through.ts', args, true);
+  const { port, child } = await startNode('./processes/pass-through.ts', args, pinned);
   return {
     name: passThroughNames[variant],
     target: plainTarget(`http://127.0.0.1:${port}`),
@@ -69,7 +70,7 @@ export async function startNginx(upstream: string): Promise<Contender | undefine
 const optionalFolder = fileURLToPath(new URL('./optional/', import.meta.url));
 
 /** Portkey's gateway, installed beside the benchmark at the first run. Skipped if it cannot be installed. */
-export async function startPortkey(upstream: string): Promise<Contender | undefined> {
+export async function startPortkey(upstream: string, { pinned = true } = {}): Promise<Contender | undefined> {
   const script = join(optionalFolder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   if (!existsSync(script)) {
     spawnSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], {
@@ -81,7 +82,7 @@ export async function startPortkey(upstream: string): Promise<Contender | undefi
   const port = await freePort();
   const preload = join(optionalFolder, 'loopback.cjs');
   const child = launch([process.execPath, '--require', preload, script, `--port=${port}`, '--headless'], {
-    pinned: true,
+    pinned,
     environment: { ...process.env, NODE_ENV: 'production' } as Record<string, string>,
     cwd: dirname(script),
   });
@@ -97,6 +98,7 @@ export async function startPortkey(upstream: string): Promise<Contender | undefi
   return { name: 'Portkey gateway', target, pids: () => [child.pid ?? 0], stop: () => end(child) };
 }
 
-async function listening(url: string): Promise<void> {
-  await until(async () => (await fetch(url)).status > 0, `${url} listens`, 20_000);
+/** Resolves once a server answers anything at a URL. */
+export async function listening(url: string): Promise<void> {
+  await until(async () => (await fetch(url)).status > 0, `${url} listens`, 60_000);
 }

@@ -87,7 +87,7 @@ else {
     async () => {
       await inParallel(64, count, () => leaveSettlement(state, anyPayer()));
       return async () => {
-        while (await settler.settleAll());
+        while ((await settler.settleAll()).isMore);
       };
     },
     redis.pid,
@@ -104,7 +104,7 @@ await postgres.stop();
 process.exit(0);
 
 /** Control's settler, without the rest of control. */
-async function realSettler(state: State): Promise<{ settleAll(): Promise<boolean> }> {
+async function realSettler(state: State): Promise<{ settleAll(): Promise<{ readonly isMore: boolean }> }> {
   const control = await bareControl(state, databaseUrl, { accountRefKey, settlementMacKey });
   await until(async () => {
     await control.epochs.maintain().catch(() => {});

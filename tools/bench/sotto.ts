@@ -31,6 +31,8 @@ export interface BenchOptions {
   readonly ledgerYields?: boolean;
   /** Whether Redis writes to disk before it answers, as in production. Default: false. */
   readonly durable?: boolean;
+  /** Whether the broker has a core of its own, and Redis one whenever it has work. Default: true. */
+  readonly pinned?: boolean;
 }
 
 /** Sotto as two processes, with a real Redis and a real Postgres. */
@@ -93,10 +95,11 @@ export async function startSotto({
   discardLogs,
   ledgerYields = true,
   durable = false,
+  pinned = true,
 }: BenchOptions): Promise<BenchService | undefined> {
   const redis = await startOwnRedis({ appendOnly: durable });
   if (redis === undefined) return undefined;
-  if (redis.pid !== undefined) runAtOnce(redis.pid);
+  if (pinned && redis.pid !== undefined) runAtOnce(redis.pid);
   // The processes run as in the images.
   await bundlePrograms();
   const postgres = await startOwnPostgres();
@@ -112,7 +115,7 @@ export async function startSotto({
     enclaves,
     discardLogs,
   });
-  pin(service.broker.pid);
+  if (pinned) pin(service.broker.pid);
   if (ledgerYields) yieldTo(service.control.pid);
   const account = await service.createAccount({ usd: 9_000_000 });
   const state = createRedisState({ url: redis.url });

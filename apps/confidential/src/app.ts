@@ -5,6 +5,7 @@ import { createServer, registerHealth, registerOpenApi, type ServerOptions, sett
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
+import { Exchange } from './admission/exchange.ts';
 import { bodyWeight, largestBodyIn } from './admission/request-memory.ts';
 import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
@@ -60,6 +61,9 @@ export function buildApp({
     origin: { name: 'confidential' },
     // All credentials here are headers, so a browser attaches none by itself.
     isOpenToPages: (path) => path.startsWith('/v1/') || path === '/readyz',
+    onArrival(request, reply) {
+      request.exchange = new Exchange(request, reply);
+    },
     onShed: (requests) => inference.events.shed({ requests }),
     onUnexpected: inference.events.unexpected,
     onRefused: (error, request) => {
@@ -69,6 +73,7 @@ export function buildApp({
     translate: (error) =>
       error instanceof StateUnavailableError ? new ServiceError('service_unavailable') : undefined,
   });
+  app.decorateRequest('exchange');
   if (isForLoopback) refuseOtherNames(app);
   registerHealth(app, isReady);
   registerOpenApi(app, buildDocument(confidentialOrigin));

@@ -4,8 +4,8 @@ import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import type { MediaSwitches } from '@sotto/router';
 import { unsupportedType } from '@sotto/server';
 import { headerNames, ServiceError } from '@sotto/wire';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { bodyHolder, credentialOf } from './admission/credential.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bodyHolder } from './admission/credential.ts';
 import { completing } from './admission/refusal.ts';
 import { chatOperation } from './chat/chat-operation.ts';
 import { embeddingsOperation } from './embeddings/embeddings-operation.ts';
@@ -13,7 +13,7 @@ import { imageOperation } from './images/image-operation.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
 import type { Operation } from './inference/operation.ts';
 import { refusalOf } from './inference/request-log.ts';
-import { receiptOf, run } from './inference/run.ts';
+import { run } from './inference/run.ts';
 import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
 import { speechOperation } from './speech/speech-operation.ts';
 
@@ -22,9 +22,6 @@ import { speechOperation } from './speech/speech-operation.ts';
  * request that its client has encrypted for a provider's enclave.
  */
 export function registerInference(app: FastifyInstance, deps: InferenceDependencies, media: MediaSwitches): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    await completeReceipt(request, reply.statusCode, payload);
-  });
   const chat = chatOperation(deps);
   const sealedChat = sealedChatOperation(deps);
   // Use a separate scope, because no other route takes bodies of this type.
@@ -59,26 +56,27 @@ function registerOperation<Of extends Operation>(
   operationOf: (request: FastifyRequest) => Of,
 ): void {
   const { admission, traces, now } = deps;
-  const askedBy = (request: FastifyRequest) => ({ request, ticketOnly: operationOf(request).ticketOnly });
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
     const startedAt = now();
+    const operation = operationOf(request);
     try {
-      app.requestBodies.countBy(request, bodyHolder(await credentialOf(admission, askedBy(request))));
+      app.requestBodies.countBy(request, bodyHolder(await request.exchange.credential(admission, operation)));
     } catch (error) {
-      const operation = operationOf(request).name;
-      traces?.begin(operation, startedAt)?.end({ operation, ...refusalOf(error) }, now());
+      const { name } = operation;
+      traces?.begin(name, startedAt)?.end({ operation: name, ...refusalOf(error) }, now());
       throw error;
     }
   };
   app.post(
     pathOf(key),
-    { config: { beforeBody }, errorHandler: completing(admission, askedBy) },
+    { config: { beforeBody }, errorHandler: completing(admission, operationOf), onSend: completeReceipt },
     async (request, reply) => {
-      const freeMemory = app.requestBodies.keep(request);
+      const { exchange } = request;
+      exchange.freeMemory = app.requestBodies.keep(request);
       try {
-        await run(deps, operationOf(request), { request, reply, freeMemory });
+        await run(deps, operationOf(request), exchange);
       } finally {
-        freeMemory();
+        exchange.freeMemory();
       }
       return reply;
     },
@@ -97,9 +95,9 @@ function registerDisabled(app: FastifyInstance, key: OperationKey): void {
  * Shows the receipt of an admitted request the answer that Fastify sends. This is always an error, because every other
  * answer is hijacked.
  */
-async function completeReceipt(request: FastifyRequest, status: number, payload: unknown): Promise<void> {
-  const receipt = receiptOf(request);
-  if (receipt === undefined) return;
-  if (typeof payload === 'string' || Buffer.isBuffer(payload)) receipt.see(payload, 'utf8');
-  await receipt.complete(status);
+async function completeReceipt({ exchange }: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
+  const { witness } = exchange;
+  if (witness === undefined) return;
+  if (typeof payload === 'string' || Buffer.isBuffer(payload)) witness.see(payload, 'utf8');
+  await witness.complete(reply.statusCode);
 }

@@ -18,8 +18,9 @@ import { brokerEvents } from './events.ts';
 import { AttestationError, openAttestation, readProvenance } from './gateway/open-attestation.ts';
 import { StartError, withReleased } from './keeper/with-released.ts';
 import type { RegistryBytes } from './providers/check-registry.ts';
+import { builtInRegistry, RegistryFileError } from './registry-file.ts';
 import { openTls, problemOfKeptKey } from './tls/open-tls.ts';
-import { type Broker, buildBroker, builtInRegistry, RegistryFileError } from './wiring.ts';
+import { type Broker, buildBroker } from './wiring.ts';
 
 /** Runs the broker until a signal ends it. `given` is the environment that the process was given. */
 export async function serve(given: Environment): Promise<void> {

@@ -2,7 +2,8 @@ import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { createMemoryState, MemoryStore } from '@sotto/state';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { buildBroker, RegistryFileError } from './wiring.ts';
+import { RegistryFileError } from './registry-file.ts';
+import { buildBroker } from './wiring.ts';
 
 const registry = (...fields: string[]): Buffer =>
   Buffer.from(

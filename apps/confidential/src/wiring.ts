@@ -1,21 +1,17 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { type MediaSwitches, otherProviderId, parseRegistry, publicRegistry } from '@sotto/router';
+import { type MediaSwitches, publicRegistry } from '@sotto/router';
 import {
   AddressLimit,
   type Leave,
   leaveServer,
   openTracing,
   randomId,
-  repeat,
   type ServerOptions,
+  type Tracing,
 } from '@sotto/server';
-import { type BrokerState, HoldBook, LeaseKeeper, shardCount } from '@sotto/state';
-import { isOwnSecret } from '@sotto/wire';
-import type { FileProblem } from '@sotto/yaml';
+import { type BrokerState, HoldBook, LeaseKeeper } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
@@ -24,24 +20,22 @@ import type { StreamPacing } from './answers/keep-alive.ts';
 import { buildApp } from './app.ts';
 import { Deadlines } from './attempts/deadline.ts';
 import type { BrokerConfig } from './config.ts';
-import { brokerEvents } from './events.ts';
+import { type BrokerEvents, brokerEvents } from './events.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/key-set-keeper.ts';
+import type { InferenceDependencies } from './inference/deps.ts';
 import { BrokerMetrics } from './metrics/broker-metrics.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
-import {
-  problemOfForeignRegistry,
-  problemOfMeasurement,
-  problemOfPlainHttp,
-  type RegistryBytes,
-  teeObstacle,
-} from './providers/check-registry.ts';
+import type { RegistryBytes } from './providers/check-registry.ts';
 import { openProviders, type ProviderSet } from './providers/provider-set.ts';
+import { tellOfProviders } from './providers/tell-of-providers.ts';
+import { builtInRegistry, type ReadRegistry, readRegistry } from './registry-file.ts';
 import type { Enclaves, VerificationEngine } from './tee/enclaves.ts';
 import { ProviderDocuments } from './tee/provider-documents.ts';
 import { ProviderReceipts } from './tee/provider-receipts.ts';
 import { TeeSessions } from './tee/tee-sessions.ts';
+import { keepUp, type Upkeep } from './upkeep.ts';
 
 export interface BrokerOptions {
   readonly state: BrokerState;
@@ -86,24 +80,6 @@ export interface Broker {
   drain(leave: Leave): Promise<void>;
 }
 
-/** Thrown for an invalid registry file. Its message ends the start, with one line per problem. */
-export class RegistryFileError extends Error {
-  constructor(name: string, problems: readonly FileProblem[]) {
-    super(problems.map(({ line, message }) => `${name}:${line}: ${message}`).join('\n'));
-    this.name = 'RegistryFileError';
-  }
-}
-
-const refreshMs = 500;
-const measureMs = 2_000;
-const traceMs = 2_000;
-const resendMs = 1_000;
-/** One shard after the other, so each is reconciled about once a minute. */
-const reconcileMs = 4_000;
-const leaseMs = 1_000;
-/** While a shard is not open, or this broker has not joined it, check it this often. */
-const unsettledMs = 50;
-
 /** Requests for receipts that do not exist, per address. */
 const missingReceiptsPerMinute = 600;
 /**
@@ -115,180 +91,170 @@ const pendingPart = 0.25;
 
 /** Builds a broker. Throws `RegistryFileError`. Opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
-  const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
-  const { imageRegistry = builtInRegistry() } = options;
-  const foreign = problemOfForeignRegistry(registryFile, imageRegistry, options.gateway?.producer);
-  if (foreign !== undefined) throw new RegistryFileError(registryFile.name, [{ line: 1, message: foreign }]);
-  const digest = hash('sha256', registryFile.bytes);
-  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, {
-    problemOfMeasurement,
-    problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, options.gateway?.producer),
-  });
-  if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const providers = await openProviders(parsed.value, {
-    keyOf: options.providerKey,
+  const { registryFile, imageRegistry = builtInRegistry() } = options;
+  const registry = readRegistry(registryFile, imageRegistry, options.gateway?.producer);
+  const parts = await openParts(options, registry);
+  const upkeep = keepUp(parts);
+  let isDraining = false;
+  const isReady = async (): Promise<boolean> =>
+    !isDraining &&
+    upkeep.isPublished &&
+    parts.view.catalog !== undefined &&
+    parts.leases.isSettled &&
+    (await parts.state.isReady());
+  const app = appOf(parts, options, isReady);
+  return {
+    app,
+    metrics: parts.metrics,
+    async start() {
+      await upkeep.start();
+      parts.gateway?.upkeep.start();
+    },
+    async drain(leave) {
+      isDraining = true;
+      await drainParts(parts, { app, upkeep, leave });
+    },
+  };
+}
+
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** Opens what the broker consists of, each part after those that it needs. */
+async function openParts(options: BrokerOptions, read: ReadRegistry) {
+  const { state, secrets, providerKey, now = Date.now } = options;
+  const metrics: BrokerMetrics = openMetrics(() => ({ holds, view, enclaves }));
+  const events = metrics.counting(brokerEvents(options.logger));
+  const providers = await openProviders(read.providers, {
+    keyOf: providerKey,
     onAddressRefused: (provider) => events.addressRefused({ provider }),
     ca: options.engine?.ca,
   });
-  const mostPending = Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes);
-  const metrics = new BrokerMetrics({
-    openHolds: () => holds.openHolds,
-    pendingSettlements: () => holds.size,
-    mostPendingSettlements: mostPending,
-    unsentSettlements: () => holds.unsent,
-    penalties: () => view.penaltyCount,
-    teeSessions: () => enclaves.size,
-    catalogVersion: () => view.catalog?.version,
-  });
-  const events = metrics.counting(brokerEvents(logger));
-  for (const provider of parsed.value.providers) {
-    const { id, listed, api_key_env: variable } = provider;
-    if (providers.isAvailable(provider)) metrics.willCall(listed ? id : otherProviderId);
-    if (variable !== undefined && !providers.isAvailable(provider))
-      events.providerWithoutKey({
-        provider: id,
-        variable,
-        hasOwnSecret: isOwnSecret(options.providerKey(variable) ?? ''),
-      });
-    const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
-    if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
-  }
-  const tracing =
-    options.traces &&
-    openTracing({
-      ...options.traces,
-      ...{ service: 'sotto-broker', now },
-      onLost: (spans) => events.tracesLost({ spans }),
-    });
-  const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
+  tellOfProviders(read.providers, providers, providerKey, { events, willCall: (id) => metrics.willCall(id) });
+  const registry = publicRegistry(read.providers, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
-  const engine = options.engine ?? {
-    verifyProvider,
-    openVendors: () =>
-      providerVendors({
-        fetch: globalThis.fetch,
-        now,
-        mirror: options.collateralUrl,
-        onExpiring: events.collateralExpiring,
-      }),
-  };
+  const view: SharedView = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
+  const holds: HoldBook = openHolds(options, events);
+  const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });
+  const engine = options.engine ?? vendorEngine(options, events);
   const documents = new ProviderDocuments(engine);
-  const enclaves = options.enclaves?.(providers) ?? new TeeSessions({ engine, documents, events, now });
-  const providerReceipts = new ProviderReceipts({ state, documents });
-  const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
-  const holds = new HoldBook({
+  const enclaves: Enclaves = options.enclaves?.(providers) ?? new TeeSessions({ engine, documents, events, now });
+  const receiptKey = makeReceiptKey();
+  const attested = { registryDigest: read.digest, receiptKey: receiptKey.named, events, now };
+  return {
+    ...{ state, secrets, now, metrics, events, providers, registry, measurements, view, holds, leases, enclaves },
+    documents,
+    registryDigest: `sha256:${read.digest}`,
+    receiptSigner: receiptKey.signer,
+    providerReceipts: new ProviderReceipts({ state, documents }),
+    tracing: openBrokerTracing(options, events),
+    gateway: options.gateway && buildGateway(options.gateway, attested),
+    deadlines: new Deadlines(),
+  };
+}
+
+/** The metrics exist before the parts whose state they show. */
+const openMetrics = (
+  parts: () => { readonly holds: HoldBook; readonly view: SharedView; readonly enclaves: Enclaves },
+): BrokerMetrics =>
+  new BrokerMetrics({
+    openHolds: () => parts().holds.openHolds,
+    pendingSettlements: () => parts().holds.size,
+    mostPendingSettlements: mostPending(),
+    unsentSettlements: () => parts().holds.unsent,
+    penalties: () => parts().view.penaltyCount,
+    teeSessions: () => parts().enclaves.size,
+    catalogVersion: () => parts().view.catalog?.version,
+  });
+
+const mostPending = (): number => Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes);
+
+const openHolds = ({ state, secrets }: BrokerOptions, events: BrokerEvents): HoldBook =>
+  new HoldBook({
     state,
     macKey: secrets.settlementMacKey,
     // Not the time of day: if that were set back by an hour, every resend would wait an hour longer.
     now: () => performance.now(),
-    mostPending,
+    mostPending: mostPending(),
     onDelayed: (pending) => events.settlementDelayed({ pending }),
   });
-  const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });
-  const keys = new KeyCache(state);
-  const receiptKey = makeReceiptKey();
-  const gateway =
-    options.gateway &&
-    buildGateway(options.gateway, { registryDigest: digest, receiptKey: receiptKey.named, events, now });
-  const deadlines = new Deadlines();
-  let published = false;
-  let draining = false;
 
-  const admission = { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random };
-  const app = buildApp({
-    tee: { admission, providers, documents, events },
-    inference: {
-      admission,
-      settlement: {
-        holds,
-        macKey: secrets.settlementMacKey,
-        now,
-        onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
-      },
-      providers,
-      deadlines,
-      pacing: options.pacing ?? { keepAliveMs: 15_000, headersAfterMs: undefined },
-      enclaves,
-      providerReceipts,
-      receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
-      measurements,
-      events,
-      meter: metrics,
-      traces: tracing,
+/** Verifies enclaves under the vendors' own roots. */
+const vendorEngine = ({ now = Date.now, collateralUrl }: BrokerOptions, events: BrokerEvents): VerificationEngine => ({
+  verifyProvider,
+  openVendors: () =>
+    providerVendors({
+      fetch: globalThis.fetch,
       now,
-      monotonicNow: () => performance.now(),
-      randomId,
-    },
+      mirror: collateralUrl,
+      onExpiring: events.collateralExpiring,
+    }),
+});
+
+const openBrokerTracing = ({ traces, now = Date.now }: BrokerOptions, events: BrokerEvents): Tracing | undefined =>
+  traces &&
+  openTracing({
+    ...traces,
+    ...{ service: 'sotto-broker', now },
+    onLost: (spans) => events.tracesLost({ spans }),
+  });
+
+function appOf(parts: Parts, options: BrokerOptions, isReady: () => Promise<boolean>): FastifyInstance {
+  const { state, now, providers, documents, events } = parts;
+  const inference = inferenceOf(parts, options);
+  return buildApp({
+    inference,
+    tee: { admission: inference.admission, providers, documents, events },
     receipts: { state, limit: new AddressLimit({ perMinute: missingReceiptsPerMinute, maxAddresses: 10_000, now }) },
     media: options.media,
-    isReady: async () =>
-      !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
+    isReady,
     requestMemory: options.requestMemory ?? requestMemoryOf(memoryOfProcess()),
     trustProxy: options.trustProxy,
     proxies: options.proxies,
     tls: options.tls,
     isForLoopback: options.isForLoopback ?? false,
-    gateway: gateway?.route,
+    gateway: parts.gateway?.route,
   });
+}
 
-  const follow = async (): Promise<void> => {
-    // Publish again if the state lost everything: control needs the registry before it can project.
-    if (!published || (await state.readRegistry()) === undefined) await state.publishRegistry(registry);
-    published = true;
-    await view.refresh();
-  };
-  let reconciled = -1;
-  const tasks = [
-    repeat(refreshMs, follow),
-    repeat(measureMs, () => measurements.exchange()),
-    ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
-    repeat(resendMs, () => holds.resend()),
-    repeat(reconcileMs, async () => {
-      reconciled = (reconciled + 1) % shardCount;
-      const strays = await holds.reconcile(reconciled);
-      if (strays > 0) events.strays({ holds: strays });
-    }),
-    repeat(leaseMs, async () => {
-      await leases.renew();
-      if (!leases.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
-      return !leases.isSettled;
-    }),
-  ];
-
+/** Returns what serving a request needs. */
+function inferenceOf(parts: Parts, { pacing, random = Math.random }: BrokerOptions): InferenceDependencies {
+  const { state, secrets, now, holds, view, events, registryDigest } = parts;
+  const { providers, deadlines, enclaves, providerReceipts, measurements } = parts;
+  const { ticketSealingKey, settlementMacKey: macKey } = secrets;
   return {
-    app,
-    metrics,
-    async start() {
-      await follow().catch(() => {});
-      for (const task of tasks) task.start();
-      gateway?.upkeep.start();
+    ...{ providers, deadlines, enclaves, providerReceipts, measurements, events, now, randomId },
+    admission: { state, holds, keys: new KeyCache(state), view, ticketSealingKey, now, random },
+    settlement: {
+      ...{ holds, macKey, now },
+      onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
     },
-    async drain(leave) {
-      draining = true;
-      events.lifecycle('draining');
-      await leaveServer(app, { ...leave, breakOff: () => deadlines.shutDown() });
-      // Do not wait for a quote that is being made: it binds nothing that outlives this process.
-      void gateway?.upkeep.stop();
-      for (const task of tasks) await task.stop();
-      await measurements.exchange().catch(() => {});
-      await tracing?.flush();
-      for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 250));
-      }
-      if (holds.unsent > 0) events.settlementsLost({ settlements: holds.unsent });
-      await leases.leave();
-      providerReceipts.close();
-      await Promise.all([providers.close(), enclaves.close(), documents.close()]);
-      events.lifecycle('stopped');
-    },
+    pacing: pacing ?? { keepAliveMs: 15_000, headersAfterMs: undefined },
+    receipts: { state, signer: parts.receiptSigner, registryDigest, now },
+    meter: parts.metrics,
+    traces: parts.tracing,
+    monotonicNow: () => performance.now(),
   };
 }
 
-/**
- * Returns the registry that comes with the broker: well-known providers, each enabled once its key is in the
- * environment.
- */
-export function builtInRegistry(): RegistryBytes {
-  const url = new URL('../providers.yaml', import.meta.url);
-  return { name: 'providers.yaml', bytes: readFileSync(url) };
+/** Lets running requests end, stops the tasks, hands every settlement over, and closes all connections. */
+async function drainParts(
+  parts: Parts,
+  { app, upkeep, leave }: { readonly app: FastifyInstance; readonly upkeep: Upkeep; readonly leave: Leave },
+): Promise<void> {
+  const { events, gateway, deadlines, measurements, tracing, holds, leases } = parts;
+  events.lifecycle('draining');
+  await leaveServer(app, { ...leave, breakOff: () => deadlines.shutDown() });
+  // Do not wait for a quote that is being made: it binds nothing that outlives this process.
+  void gateway?.upkeep.stop();
+  await upkeep.stop();
+  await measurements.exchange().catch(() => {});
+  await tracing?.flush();
+  for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  if (holds.unsent > 0) events.settlementsLost({ settlements: holds.unsent });
+  await leases.leave();
+  parts.providerReceipts.close();
+  await Promise.all([parts.providers.close(), parts.enclaves.close(), parts.documents.close()]);
+  events.lifecycle('stopped');
 }

@@ -22,6 +22,7 @@ export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
 export { auditPage } from './money-audit/audit-state.ts';
+export type { ControlOptions } from './parts.ts';
 export { Projector } from './projection/projector.ts';
 export { createPerson, setPassword } from './sessions/create-person.ts';
 export {
@@ -33,4 +34,4 @@ export {
 export { Settler } from './settler/settler.ts';
 export { purgeExpired } from './sign-in/sign-in.ts';
 export { readCreditKeysFile, readIssuer, walletSettings } from './wallets/issuer.ts';
-export { buildControl, type Control, type ControlOptions } from './wiring.ts';
+export { buildControl, type Control } from './wiring.ts';

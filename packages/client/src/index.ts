@@ -4,6 +4,20 @@ import type { DevelopmentOptions, PrivateFetchOptions } from './private/private-
 import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
 
 export { verifyProviderReceipt, verifyReceipt } from '@sotto/attestation';
+export {
+  type BootFiles,
+  compareWithRecorded,
+  cpuTypes,
+  type DstackMeasurement,
+  MeasureError,
+  measureBoot,
+  measureDstack,
+  measureSnp,
+  measureTdx,
+  type SnpMachineOptions,
+  type TdxMachineOptions,
+  tdxMachines,
+} from '@sotto/attestation/measure';
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
 export { type SealOptions, sealChat } from './e2ee/seal-chat.ts';
 export type { SealedRequest } from './e2ee/sealed-request.ts';

@@ -58,7 +58,6 @@ export {
   holdOf,
   imageBounds,
   noTokens,
-  outputCeiling,
   type RequestSize,
   speechBounds,
 } from './plan/attempt-limits.ts';

@@ -68,6 +68,28 @@ it('is not woken before its start or after its stop', async () => {
   expect(runs()).toBe(1);
 });
 
+it('pauses for a time of its own after a failure, if it is given one', async () => {
+  let runs = 0;
+  const task = repeat(
+    60_000,
+    async () => {
+      runs += 1;
+      if (runs === 1) throw new Error('no database');
+    },
+    () => {},
+    { pauseMs: 5_000 },
+  );
+  task.start();
+  await vi.advanceTimersByTimeAsync(4_999);
+  task.wake();
+  expect(runs).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(runs).toBe(2);
+  await vi.advanceTimersByTimeAsync(59_999);
+  expect(runs).toBe(2);
+  await task.stop();
+});
+
 it('waits for the interval after a failure, whoever wakes it', async () => {
   let runs = 0;
   const failures: unknown[] = [];

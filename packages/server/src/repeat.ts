@@ -11,17 +11,16 @@ export interface Repeated extends Task {
   wake(): void;
 }
 
-/** One run serves all that wakes the task in this time. */
-const gatherMs = 10;
-
 /**
  * Repeats a task at an interval. A task that resolves to true has more work and runs again at once. A failure is passed
- * to `onFailed`, and the task runs again after the interval, even if it is woken before.
+ * to `onFailed`, and the task runs again after `pauseMs`, by default the interval, even if it is woken before. One run serves all that
+ * wakes the task within `gatherMs`.
  */
 export function repeat(
   intervalMs: number,
   task: () => Promise<unknown>,
   onFailed: (error: unknown) => void = () => {},
+  { gatherMs = 10, pauseMs = intervalMs }: { readonly gatherMs?: number; readonly pauseMs?: number } = {},
 ): Repeated {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -39,9 +38,9 @@ export function repeat(
         (more) => (more === true ? 0 : woken ? gatherMs : intervalMs),
         (error: unknown) => {
           onFailed(error);
-          // So that a wake-up does not cut the interval short.
+          // So that a wake-up does not cut the pause short.
           woken = true;
-          return intervalMs;
+          return pauseMs;
         },
       )
       .then((ms) => {

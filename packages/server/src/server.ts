@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly origin?: { readonly name: OriginName; readonly known?: KnownOrigins } | undefined;
   /** Answers a request without a route, such as a page’s address. Returns whether it did. */
   readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
+  /** Called for every request, before any hook can refuse it. */
+  readonly onArrival?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined;
   /** Called with every error that is sent, for the log, except for an address or a method without a route. */
   readonly onRefused?: ((error: ServiceError, request: FastifyRequest) => void) | undefined;
   /** Called with every unexpected error. Its message may quote content, so only its name and place are passed. */
@@ -85,6 +87,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('onClose', async () => clearInterval(looking));
   app.decorate('requestBodies', bodies);
   app.decorateRequest('answeredBy', undefined);
+  app.decorateRequest('bodyHolder', undefined);
   app.decorateRequest('holding', undefined);
   app.removeAllContentTypeParsers();
   takeBodies(app, 'application/json');
@@ -96,6 +99,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.addHook('onRequest', (request, reply, done) => {
     request.answeredBy = reply.raw;
+    options.onArrival?.(request, reply);
     if (!closing) return done();
     reply.header('connection', 'close');
     return done(new ServiceError('service_unavailable'));

@@ -107,7 +107,7 @@ describe('sotto verify', () => {
     expect(JSON.stringify(stage.service.broker)).not.toContain(apiKey);
   });
 
-  it.each([['--help'], ['verify'], ['proxy'], ['chat'], ['playground'], ['verify-bill']])(
+  it.each([['--help'], ['verify'], ['measure'], ['proxy'], ['chat'], ['playground'], ['verify-bill']])(
     'prints help: %s',
     async (name) => {
       const help = runSotto([name, '--help']);

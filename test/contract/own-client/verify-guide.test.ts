@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -19,8 +19,10 @@ import {
   tdxCollateralChecks,
   tdxQuoteChecks,
 } from '@sotto/attestation';
-import { TdxMachine } from '@sotto/attestation/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { madeFirmware, madeInitrd, madeKernel, SnpMachine, TdxMachine, vectorJson } from '@sotto/attestation/testing';
+import { readPins } from '@sotto/client';
+import { simulatedEvidence } from '@sotto/client/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { installSotto } from '../../kit/run-sotto.ts';
@@ -65,6 +67,62 @@ it('shows a report with the command that the guide names', async () => {
   expect(out).toContain('simulated.hardware');
   expect(out).toContain('"verdict": "untrusted"');
   expect(out).toContain('exit 1');
+});
+
+describe('pins of an own build', () => {
+  // Computed by sev-snp-measure 0.0.13 from the same files.
+  const measurement =
+    '060a12d1a334632a2bfe1cfb84ec66dcb1af899329c7aeea6f31c1948a291ba0663444cb490bd069dd9e8281aa6a3fe3';
+  const serve = async (shown: string): Promise<void> => {
+    const machine = await SnpMachine.make('milan');
+    service.onEvidence(async (nonce) => ({
+      ...(await simulatedEvidence(nonce, service.stated())),
+      evidence: await machine.shown({ measurement: Uint8Array.from(Buffer.from(shown, 'hex')) }),
+    }));
+  };
+  beforeAll(async () => {
+    await mkdir(join(folder, 'image'));
+    await writeFile(join(folder, 'OVMF.fd'), madeFirmware());
+    await writeFile(join(folder, 'image/kernel'), madeKernel());
+    await writeFile(join(folder, 'image/initrd'), madeInitrd());
+    await writeFile(join(folder, 'image/cmdline'), `root=/dev/mapper/root dstack.rootfs_hash=${'ab'.repeat(32)}`);
+  });
+  afterAll(() => service.onEvidence(undefined));
+
+  it('accept a machine that runs it, and no other', async () => {
+    await serve(measurement);
+    expect(await shell(`${block('measure')}\necho "exit $?"`)).toMatch(/passed +gateway\.measurement\n/);
+    const pins = JSON.parse(await readFile(join(folder, 'pins.json'), 'utf8')) as unknown;
+    expect(pins).toMatchObject({ gateway: { sev_snp: { measurements: [{ name: '2026.11', measurement }] } } });
+    await serve('ab'.repeat(48));
+    expect(await shell(`${block('measure')}\necho "exit $?"`)).toMatch(
+      /FAILED +gateway\.measurement +the machine is none/,
+    );
+  });
+
+  it('are compared with what a machine of the build gave', async () => {
+    await serve(measurement);
+    const said = `2>said && cat said; echo "exit $?"`;
+    expect(await shell(`${block('recorded').trimEnd()} ${said}`)).toContain(
+      'The recording agrees: measurement, host_data.\n',
+    );
+    await serve('ab'.repeat(48));
+    await shell(`${block('recorded').trimEnd()} 2>said || true`);
+    expect(await readFile(join(folder, 'said'), 'utf8')).toContain(
+      `measurement differs: the recording has ${'ab'.repeat(48)}.`,
+    );
+  });
+
+  it('are read from a recorded dstack machine, with the compose file of the release', async () => {
+    const compose = '{"manifest_version":2}';
+    await writeFile(join(folder, 'app-compose.json'), compose);
+    const recorded = vectorJson<object>('dstack/tdx-lite-getquote.json');
+    await writeFile(join(folder, 'evidence.json'), JSON.stringify(recorded));
+    await shell(block('dstack-pins'));
+    const pins = readPins(await readFile(join(folder, 'pins.json'), 'utf8'));
+    const compose_hash = createHash('sha256').update(compose).digest('hex');
+    expect(pins).toMatchObject({ gateway: { tdx: { measurements: [{ compose_hash }] } } });
+  });
 });
 
 it('shows the measurements of a machine in the form of a pin, once the rest of its provider is pinned', async () => {

@@ -301,7 +301,7 @@ test('a shard that cannot be reached keeps no other from being settled', async (
     ...{ settlementMacKey: randomBytes(32), accountRefKey: randomBytes(32) },
     events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
-  expect(await settler.settleAll()).toBe(false);
+  expect(await settler.settleAll()).toEqual({ isAny: false, isMore: false });
   expect([settler.isJoined, asked]).toEqual([false, []]);
   await openEpoch(state);
   await expect(settler.settleAll()).rejects.toThrow(StateUnavailableError);

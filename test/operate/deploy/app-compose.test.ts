@@ -1,14 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { vectorJson } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { documentedBlock } from '../../kit/documented.ts';
+import { useFolder } from '../../kit/folder.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { problemOf } from './installed-planes.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const make = (...args: readonly string[]) =>
   spawnSync(process.execPath, ['deploy/confidential-vm/app-compose.mjs', ...args], { cwd: root, encoding: 'utf8' });
+const folder = useFolder('app-compose');
 const image = `registry.example.com/sotto-broker@sha256:${'a'.repeat(64)}`;
 const origin = 'https://api.example.com';
 
@@ -24,6 +30,16 @@ describe('app-compose.json', () => {
     expect(make(image, origin, 'ACME_API_KEY', 'OPENAI_API_KEY').stdout).toBe(stdout);
     expect(make(image, 'https://b.example.com').stdout).not.toBe(stdout);
     expect(stderr).toBe(`compose_hash ${createHash('sha256').update(stdout).digest('hex')}\n`);
+  });
+
+  it('has the digest that `sotto measure` pins', async () => {
+    const [recording, compose] = [join(folder, 'recorded.json'), join(folder, 'app-compose.json')];
+    writeFileSync(recording, JSON.stringify(vectorJson('dstack/tdx-lite-getquote.json')));
+    writeFileSync(compose, stdout);
+    const measured = runSotto(['measure', 'dstack', recording, '--app-compose', compose]);
+    expect(await measured.ended, measured.err()).toBe(0);
+    const [, digest] = stderr.trim().split(' ');
+    expect(measured.out()).toContain(`"compose_hash": "${digest}"`);
   });
 
   it('runs only the broker, by digest, with settings that it accepts', () => {

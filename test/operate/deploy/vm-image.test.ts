@@ -19,6 +19,8 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { madeFirmware } from '@sotto/attestation/testing';
+import { measureBoot, measureSnp, readPins } from '@sotto/client';
 import { freePort, noteSkip, onPath, redisSkipReason, startOwnRedis, type TestRedis, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -106,6 +108,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     if (redis === undefined) return noteSkip('a virtual machine of the image', redisSkipReason);
     byTheGuide();
     mkdirSync(of('settings'), { recursive: true });
+    writeFileSync(of('OVMF.fd'), madeFirmware());
     writeFileSync(of('settings/key'), Buffer.alloc(32, 7).toString('base64'));
     // Without hardware these secrets cannot be released. The test's Redis is on the host's side of the machine's network.
     writeFileSync(
@@ -169,6 +172,7 @@ ${hasAcme() ? documentedTls : ''}`,
         DEBIAN_SNAPSHOT: debianMirror(),
         ALLOW_SECRETS: 'yes',
         EXTRA_CMDLINE: 'console=ttyS0',
+        MEASURE: `sev-snp --firmware ${of('OVMF.fd')} --vcpus 2 --cpu EPYC-Milan`,
       },
     };
     execFileSync('bash', [script, of('guide/broker'), of('settings'), of(out)], {
@@ -279,6 +283,17 @@ ${hasAcme() ? documentedTls : ''}`,
     if (redis === undefined) return context.skip('no Redis');
     const [first, again] = [JSON.parse(readFileSync(of('image/measured.json'), 'utf8')) as unknown, make('again')];
     expect(again).toEqual(first);
+    // Those who build the image again compute the same pins, and `sotto measure` computes them from the files alone.
+    const pins = readFileSync(of('image/pins.json'), 'utf8');
+    expect(readFileSync(of('again/pins.json'), 'utf8')).toBe(pins);
+    const files = Object.fromEntries(['kernel', 'initrd'].map((name) => [name, readFileSync(of(`again/${name}`))]));
+    const boot = {
+      ...(files as { kernel: Buffer; initrd: Buffer }),
+      commandLine: readFileSync(of('again/cmdline'), 'utf8'),
+    };
+    expect(again.tdx).toEqual(measureBoot({ ...boot, memory: 2 ** 32 }));
+    const pin = measureSnp({ ...boot, firmware: madeFirmware(), vcpus: 2, cpuType: 'EPYC-Milan' });
+    expect(readPins(pins)).toMatchObject({ gateway: { sev_snp: { measurements: [pin] } } });
     expect(spawnSync('cmp', [of('image/disk.raw'), of('again/disk.raw')], { encoding: 'utf8' }).stdout).toBe('');
   });
 });

@@ -64,6 +64,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 const sideDoors: readonly string[] = [
   '@sotto/attestation/producers',
   '@sotto/attestation/documents',
+  '@sotto/attestation/measure',
   '@sotto/contract/control',
   '@sotto/contract/confidential',
   '@sotto/client/playground',

@@ -8,6 +8,8 @@ import {
   verifyTdx,
 } from '@sotto/attestation';
 import {
+  acpiDigests,
+  acpiFiles,
   canonicalJson,
   type DerElement,
   derChildren,
@@ -18,21 +20,33 @@ import {
   fromHex,
   identityFromConfig,
   identityFromEvents,
+  kernelEvents,
+  launchDigest,
+  madeFirmware,
+  madeInitrd,
+  madeKernel,
+  memoryMap,
+  mrTd,
   parseCertificate,
   parseEventLog,
   parsePemChain,
   parseSnpReport,
   parseTdxQuote,
   pckPlatformOf,
+  platformEvents,
   Refusal,
   readDer,
   readEndorsement,
+  readFirmware,
   requireAuthority,
   requireUnderstood,
+  tdSectionsOf,
   toBase64,
+  vcpusIn,
   vectorBytes,
   vectorCertificate,
   vectorDstackQuote,
+  vectorInflated,
   vectorJson,
   vectorText,
 } from '@sotto/attestation/testing';
@@ -107,6 +121,10 @@ const providerDocuments = Object.entries(providerEvidence).map(([family, evidenc
 );
 const receipt = vectorText('near/chat_signature_eip191.json');
 
+const acpiTables = vectorInflated('measure/qemu_q35_2_vcpus_tables').slice(0, 9000);
+const bootFiles = { kernel: madeKernel(), initrd: madeInitrd(), commandLine: '' };
+const memory = memoryMap(2 ** 31);
+
 interface EvidenceReader extends Pick<FuzzTarget, 'name' | 'share' | 'seeds'> {
   readonly read: (input: Bytes) => unknown;
 }
@@ -157,6 +175,15 @@ const readers: readonly EvidenceReader[] = [
     seeds: [bytes(collateral.tcb_info ?? '').slice(0, 900), bytes(snpDocument)],
     read: readJson,
   },
+  { name: 'firmware-for-sev-snp', share: 0.03, seeds: [madeFirmware()], read: readSnpFirmware },
+  { name: 'firmware-for-tdx', share: 0.03, seeds: [madeFirmware()], read: readTdxFirmware },
+  {
+    name: 'kernel',
+    share: 0.1,
+    seeds: [madeKernel()],
+    read: (kernel) => kernelEvents({ ...bootFiles, kernel }, memory),
+  },
+  { name: 'acpi-tables', share: 0.1, seeds: [acpiTables], read: (tables) => [acpiFiles(tables), vcpusIn(tables)] },
   {
     name: 'whole-tdx-verification',
     share: 0.01,
@@ -184,6 +211,16 @@ export const evidenceTargets: readonly FuzzTarget[] = readers.map(({ read, name,
     }
   },
 }));
+
+function readSnpFirmware(input: Bytes): Bytes {
+  const firmware = readFirmware(input);
+  return launchDigest({ firmware, boot: bootFiles, vcpus: 2, cpuSignature: 0, guestFeatures: 1 });
+}
+
+function readTdxFirmware(input: Bytes): unknown {
+  const sections = tdSectionsOf(readFirmware(input));
+  return [mrTd(sections, 'pages_first'), platformEvents(sections, memory, acpiDigests(acpiFiles(acpiTables)))];
+}
 
 function readCertificate(input: Bytes): void {
   const certificate = parseCertificate(input);

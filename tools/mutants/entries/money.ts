@@ -59,6 +59,8 @@ const booking: readonly Mutant[] = [
       ['a held-up account', 'if (!this.#deps.ledger.isHeldUp(error)) throw error;', 'throw error;'],
       ['apart for a while', 'if (performance.now() < this.#apartUntil) return this.#ownBookings.add(verified);', ''],
       ['callers share a batch', 'if (waiting !== undefined) return waiting;', ''],
+      ['reads again', 'if (isAny && !isAlone) settling.wake();', ''],
+      ['is told', '[settling, settler.watch(settling.wake), rebooking]', '[settling, rebooking]'],
     ],
   ),
   ...mutantsAt(
@@ -72,6 +74,14 @@ const booking: readonly Mutant[] = [
       ['a full group', 'this.#next.items.length < this.#most', 'true'],
       ['a run that began', 'if (this.#next === group) this.#next = undefined;', ''],
     ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'packages/state/src/redis/scripts/admission.ts',
+      tests: ['test/money/state/contract.test.ts'],
+    },
+    [['announces the first', "redis.call('XLEN', P .. 'stream') == 1", 'false']],
   ),
   ...mutantsAt(
     {

@@ -21,16 +21,15 @@ import {
 import { assertModelsAllowed, ServiceError } from '@sotto/wire';
 import type { SharedView } from '../planning/shared-view.ts';
 import {
-  type Asked,
+  type Accepts,
   type CredentialDependencies,
-  credentialOf,
   findKey,
   type KeyCredential,
   keyRight,
   type TicketCredential,
 } from './credential.ts';
+import type { Exchange } from './exchange.ts';
 import { redeem } from './redeem.ts';
-import type { Known } from './refusal.ts';
 
 /** A request that may run: its plan, its hold, and the account that the ledger will charge. */
 export interface Admission {
@@ -62,7 +61,7 @@ export interface AdmissionQuestion {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   plan(context: PlanningContext): Decision<Plan>;
   holdOf(attempts: readonly Route[]): Nusd;
-  /** The most that an attempt on a route of the plan can use. Its part of the hold was computed from this. */
+  /** The most that an attempt on a route of the plan can use. The hold, the provider's limit and the charge keep to it. */
   bounds(route: Route): TokenBounds;
   /** Drops the content, once no further attempt can begin. Sizes, settings and bounds stay. */
   forget(): void;
@@ -77,33 +76,33 @@ export interface AdmissionDependencies extends CredentialDependencies {
 
 /**
  * Decides whether a request may run, by ticket or by key, and sets its money aside. `read` parses the body. It runs
- * after the credential was read, so that a caller without one learns nothing about its body. `known` collects the facts
+ * after the credential was read, so that a caller without one learns nothing about its body. The exchange keeps the facts
  * that a refusal tells beside its error.
  */
 export async function admit<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  asked: Asked,
-  { read, known }: { readonly read: () => Question; readonly known: Known },
+  exchange: Exchange,
+  { accepts, read }: { readonly accepts: Accepts; readonly read: () => Question },
 ): Promise<Admitted<Question>> {
-  const credential = await credentialOf(deps, asked);
+  const credential = await exchange.credential(deps, accepts);
   return credential.kind === 'key'
-    ? admitByKey(deps, credential, read, known)
-    : admitByTicket(deps, credential, read, known);
+    ? admitByKey(deps, credential, read, exchange)
+    : admitByTicket(deps, credential, read, exchange);
 }
 
 async function admitByTicket<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
   { envelope, ticketHash }: TicketCredential,
   read: () => Question,
-  known: Known,
+  exchange: Exchange,
 ): Promise<Admitted<Question>> {
   const question = read();
   compareBindings(envelope.bindings, bindingsOf(question.bindings));
-  const planned = planAsStated(deps, question, envelope.preferences, known);
+  const planned = planAsStated(deps, question, envelope.preferences, exchange);
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
   const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
-  const redeemed = await redeem(deps.holds, order, known);
+  const redeemed = await redeem(deps.holds, order, exchange);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId, month, rate } = redeemed;
   return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
@@ -117,10 +116,10 @@ function planAsStated(
   deps: AdmissionDependencies,
   question: AdmissionQuestion,
   preferences: RequestPreferences,
-  known: Known,
+  exchange: Exchange,
 ): Planned {
   try {
-    return plan(deps, question, preferences, known);
+    return plan(deps, question, preferences, exchange);
   } catch (error) {
     const { provider_minimum_privacy: stated } = preferences;
     const isBelow = error instanceof ServiceError && error.type === 'no_provider_route_meets_privacy';
@@ -155,7 +154,7 @@ async function admitByKey<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
   { apiKey, secretHash, key: found }: KeyCredential,
   read: () => Question,
-  known: Known,
+  exchange: Exchange,
 ): Promise<Admitted<Question>> {
   let key = found;
   // The key's rights are judged before the body, so that a caller without them learns nothing about the body.
@@ -175,7 +174,7 @@ async function admitByKey<Question extends AdmissionQuestion>(
     try {
       assertCompatible(key);
       assertModelsAllowed(key.record.allowedModels, question.bindings);
-      planned = plan(deps, question, key.record.preferences, known);
+      planned = plan(deps, question, key.record.preferences, exchange);
     } catch (error) {
       const newer = await newerKey(deps, apiKey, key, error);
       if (newer === undefined) throw error;
@@ -186,7 +185,7 @@ async function admitByKey<Question extends AdmissionQuestion>(
     const { accountRef } = key.record;
     const right = keyRight({ key, secretHash });
     const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
-    const redeemed = await redeem(deps.holds, order, known).catch((error: unknown) => {
+    const redeemed = await redeem(deps.holds, order, exchange).catch((error: unknown) => {
       if (error instanceof ServiceError && error.type === 'invalid_api_key') deps.keys.drop(secretHash);
       throw error;
     });
@@ -233,7 +232,7 @@ function plan(
   deps: AdmissionDependencies,
   question: AdmissionQuestion,
   preferences: RequestPreferences,
-  known: Known,
+  exchange: Exchange,
 ): Planned {
   const { catalog } = deps.view;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
@@ -241,7 +240,7 @@ function plan(
   if (!decided.ok) throw new ServiceError(decided.refusal.type, decided.refusal);
   const attempts = attemptsOf(decided.value);
   const [first] = attempts;
-  if (first !== undefined) known.chosen = { plan: decided.value, route: first };
+  if (first !== undefined) exchange.chosen = { plan: decided.value, route: first };
   return { plan: decided.value, attempts, holdNusd: question.holdOf(attempts), catalogDigest: catalog.digest };
 }
 

@@ -38,31 +38,22 @@ export interface CredentialDependencies {
   readonly now: () => number;
 }
 
-/** A request whose credential is to be read. */
-export interface Asked {
-  readonly request: FastifyRequest;
-  /** The operation's name in a sentence, if it accepts tickets only; undefined if it accepts API keys, too. */
-  readonly ticketOnly: string | undefined;
+/** The credentials that an endpoint accepts. */
+export interface Accepts {
+  /** The operation's name in a sentence. Present if it accepts tickets only. */
+  readonly ticketOnly?: string;
   /** Whether the endpoint accepts attestation tickets and no others. Default: it accepts all others. */
   readonly attests?: boolean;
 }
 
-/** Credentials that were read before the body. Reading them again would open the ticket a second time. */
-const known = new WeakMap<FastifyRequest, Promise<Credential>>();
-
 /**
- * Reads the credential of a request, once. Throws `ticket_required`, `invalid_ticket` or `invalid_api_key`; throws
+ * Reads the credential of a request. Throws `ticket_required`, `invalid_ticket` or `invalid_api_key`; throws
  * `service_unavailable` if Redis is unavailable.
  */
-export function credentialOf(deps: CredentialDependencies, asked: Asked): Promise<Credential> {
-  const found = known.get(asked.request) ?? readCredential(deps, asked);
-  known.set(asked.request, found);
-  return found;
-}
-
-async function readCredential(
+export async function readCredential(
   deps: CredentialDependencies,
-  { request, ticketOnly, attests = false }: Asked,
+  request: Pick<FastifyRequest, 'headers'>,
+  { ticketOnly, attests = false }: Accepts,
 ): Promise<Credential> {
   const ticket = request.headers[headerNames.ticket];
   const hasTicket = typeof ticket === 'string' && ticket !== '';

@@ -3,7 +3,7 @@ import { randomId } from '@sotto/server';
 import type { HoldBook, HoldOrder, RateStatus, RedeemReply, VersionedKey } from '@sotto/state';
 import { describeBudget, StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
-import type { Known } from './refusal.ts';
+import type { Exchange } from './exchange.ts';
 
 export type Redeemed =
   | { readonly result: 'admitted'; readonly holdId: string; readonly month: string; readonly rate: RateStatus }
@@ -12,8 +12,15 @@ export type Redeemed =
 /** The largest hold. No larger amount fits into the state. */
 const maxHoldNusd = 1_000_000n * 1_000_000_000n;
 
-/** Redeems the credential and places the hold, in one round trip. Throws every refusal as the caller's error. */
-export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, known: Known = {}): Promise<Redeemed> {
+/**
+ * Redeems the credential and places the hold, in one round trip. Throws every refusal as the caller's error. Notes the
+ * rate limits that Redis tells.
+ */
+export async function redeem(
+  holds: HoldBook,
+  order: Omit<HoldOrder, 'holdId'>,
+  exchange: Pick<Exchange, 'rate'>,
+): Promise<Redeemed> {
   if (order.amountNusd > maxHoldNusd) {
     throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd, balance) });
   }
@@ -25,7 +32,7 @@ export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>, 
     if (!(error instanceof StateUnavailableError)) throw error;
     throw new ServiceError('service_unavailable');
   }
-  if ('rate' in reply) known.rate = reply.rate;
+  if ('rate' in reply) exchange.rate = reply.rate;
   switch (reply.result) {
     case 'admitted':
       return { result: 'admitted', holdId, month: reply.month, rate: shownRate(reply.rate, order) };

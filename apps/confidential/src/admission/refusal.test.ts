@@ -2,7 +2,8 @@ import { createApiKey, type RateStatus, type VersionedKey } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Asked, type CredentialDependencies, credentialOf } from './credential.ts';
+import type { CredentialDependencies } from './credential.ts';
+import { Exchange } from './exchange.ts';
 import { KeyCache } from './key-cache.ts';
 import { completeRefusal } from './refusal.ts';
 
@@ -34,24 +35,22 @@ beforeEach(() => {
   };
 });
 
-const asking = (): Asked => ({
-  request: { headers: { authorization: `Bearer ${apiKey}` } } as FastifyRequest,
-  ticketOnly: undefined,
-});
-const complete = (asked: Asked, error: unknown) => {
-  const reply = { request: asked.request, header: (name: string) => headers.push(name) } as unknown as FastifyReply;
-  return completeRefusal(deps, asked, { reply, known: {}, error });
-};
+const asking = (): Exchange =>
+  new Exchange(
+    { headers: { authorization: `Bearer ${apiKey}` } } as FastifyRequest,
+    { header: (name: string) => headers.push(name) } as unknown as FastifyReply,
+  );
+const complete = (exchange: Exchange, error: unknown) => completeRefusal(deps, exchange, { accepts: {}, error });
 
 describe('the refusal of a request', () => {
   // Otherwise the broker would trust its cached record of the key and read a large body each time.
   it('stops accepting a key that was revoked since', async () => {
-    await credentialOf(deps, asking());
+    await asking().credential(deps, {});
     isRevoked = true;
     const asked = asking();
-    await credentialOf(deps, asked);
+    await asked.credential(deps, {});
     expect(await complete(asked, new ServiceError('invalid_request'))).toMatchObject({ type: 'invalid_api_key' });
-    await expect(credentialOf(deps, asking())).rejects.toMatchObject({ type: 'invalid_api_key' });
+    await expect(asking().credential(deps, {})).rejects.toMatchObject({ type: 'invalid_api_key' });
     expect(headers).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { nusdToUsd, type Usage, usageUntil } from '@sotto/money';
 import { type Adapter, BufferedReader, type ChatTarget, shownUsage, type UpstreamRequest } from '@sotto/providers';
-import { hidesOutput, outputCeiling, reasoningOn } from '@sotto/router';
+import { hidesOutput, reasoningOn } from '@sotto/router';
 import { type ErrorEnvelope, type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
 import type { StreamEnd } from '../answers/stream-to-client.ts';
 import { beginFlowing, beginWhole } from '../attempts/begin-attempt.ts';
@@ -53,7 +53,8 @@ export const eventStream = 'text/event-stream; charset=utf-8';
 /** Returns what differs between the routes of a chat request. */
 const chatTarget = (question: ChatQuestion, { route, provider: { entry } }: AttemptContext): ChatTarget => ({
   upstreamModel: route.upstreamModel,
-  maxOutputTokens: outputCeiling(route, question.size),
+  // The hold was computed from the same bounds, so a provider that keeps to them never exceeds it.
+  maxOutputTokens: question.bounds(route).completionTokens,
   reasoning: reasoningOn(route, question.needs),
   dialect: entry.request,
   extraBody: { ...question.parametersFor(route.publicProviderId), ...entry.request.extra_body },
@@ -79,13 +80,16 @@ function streamedChat(
       served({ end, tookMs, silentMs }) {
         const producedBytes = attempt.takenBytes ?? attempt.reader.producedBytes;
         const reported = paidUsage(attempt, mayHide, estimates);
-        if (reported !== undefined) return servedByTokens(question, route, { reported, producedBytes });
-        return servedByTokens(question, route, {
-          producedBytes,
-          tokensPerByte: estimates.tokensPerByte(),
-          // If the provider completes its answer without usage, assume that it showed all of its output.
-          hiddenTokens: end === 'complete' ? 0 : estimates.hiddenTokens(tookMs + silentMs),
-        });
+        const output =
+          reported !== undefined
+            ? { reported, producedBytes }
+            : {
+                producedBytes,
+                tokensPerByte: estimates.tokensPerByte(),
+                // If the provider completes its answer without usage, assume that it showed all of its output.
+                hiddenTokens: end === 'complete' ? 0 : estimates.hiddenTokens(tookMs + silentMs),
+              };
+        return { ...servedByTokens(question, route, output), firstTokenMs: tookMs };
       },
       lastFrames(end, { usage, chargeNusd }) {
         const { id, created, model } = reading.identity;

@@ -38,6 +38,7 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
   }
   // All text of the parameters counts towards the bound, whatever a provider makes of it.
   const size = { ...measured, promptTokensAtMost: measured.promptTokensAtMost + parameters.bytes };
+  const bounds = (route: Route) => attemptBounds(route, size);
   return {
     get chat() {
       return chat;
@@ -52,8 +53,8 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
       const refusal = planned.ok ? parameters.refusalBy(planned.value.routes) : undefined;
       return refusal ?? planned;
     },
-    holdOf: (attempts) => holdOf(attempts, size),
-    bounds: (route) => attemptBounds(route, size),
+    holdOf: (attempts) => holdOf(attempts, size, bounds),
+    bounds,
     parametersFor: parameters.for,
     forget() {
       const { model, stream, stream_options } = chat;

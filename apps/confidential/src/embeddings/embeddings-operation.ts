@@ -1,6 +1,6 @@
 import { nusdToUsd } from '@sotto/money';
 import { shownUsage, type UnsupportedRequest } from '@sotto/providers';
-import { embeddingBounds, holdOf, measureEmbeddings, planRequest } from '@sotto/router';
+import { embeddingBounds, holdOf, measureEmbeddings, planRequest, type Route } from '@sotto/router';
 import { readJsonBody } from '@sotto/server';
 import {
   countEmbeddingInputs,
@@ -71,14 +71,15 @@ export function readEmbeddingsQuestion(body: object): EmbeddingsQuestion {
     throw new ServiceError('invalid_request', { message: tooMany.unsupported, param: tooMany.param });
   }
   const { needs, size } = measureEmbeddings(embeddings);
+  const bounds = (route: Route) => embeddingBounds(route, size);
   return {
     embeddings,
     needs,
     size,
     bindings: { operation: 'embeddings', model, provider, reasoning: {} },
     plan: (context) => planRequest(embeddings, needs, context),
-    holdOf: (attempts) => holdOf(attempts, size, embeddingBounds),
-    bounds: (route) => embeddingBounds(route, size),
+    holdOf: (attempts) => holdOf(attempts, size, bounds),
+    bounds,
     forget() {
       embeddings.input = [];
     },

@@ -4,6 +4,7 @@ import { createApiKey } from '@sotto/state';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import type { AdmissionQuestion } from '../admission/admit.ts';
+import { Exchange } from '../admission/exchange.ts';
 import { Deadlines } from '../attempts/deadline.ts';
 import { servedByTokens } from '../settlement/served.ts';
 import type { InferenceDependencies } from './deps.ts';
@@ -127,7 +128,9 @@ async function serveWithFault(at: number) {
   const raw = Object.assign(new EventEmitter(), { writeHead() {}, end() {}, destroy() {}, writableEnded: false });
   const request = { headers: { authorization: `Bearer ${key}` }, id: 'request' } as unknown as FastifyRequest;
   const reply = { raw, request, sent: false, header() {}, hijack() {} } as unknown as FastifyReply;
-  const served = run(deps, operation, { request, reply, freeMemory: () => freed.push(settled.length) });
+  const exchange = new Exchange(request, reply);
+  exchange.freeMemory = () => void freed.push(settled.length);
+  const served = run(deps, operation, exchange);
   const error: unknown = await served.then(
     () => undefined,
     (thrown: unknown) => thrown,

@@ -7,7 +7,7 @@ import type { Environment } from '@sotto/server';
 import type { EarlyConfig } from '../config.ts';
 import type { BrokerEvents } from '../events.ts';
 import { problemOfForeignRegistry, problemOfMeasurement, type RegistryBytes } from '../providers/check-registry.ts';
-import { builtInRegistry, RegistryFileError } from '../wiring.ts';
+import { builtInRegistry, RegistryFileError } from '../registry-file.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
 
 /** Thrown when the broker cannot start. It is printed as one line, without a stack. */

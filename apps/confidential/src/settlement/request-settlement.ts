@@ -64,8 +64,6 @@ export class RequestSettlement {
   #failedAttempts: NonNullable<Settlement['failedAttempts']> | undefined;
   /** The route of the last attempt. The row of a request without output names it. */
   lastTried: Route | undefined;
-  /** The time to the first token of a streamed chat answer, in milliseconds. */
-  firstTokenMs: number | undefined;
   /** Why the last attempt failed, if no output came. */
   noOutput: Exclude<Settlement['error'], undefined> = 'provider';
 
@@ -144,7 +142,7 @@ export class RequestSettlement {
       ...this.#outcome(end),
       // The row itself says how the last attempt ended.
       ...(this.attempts > 1 ? { failedAttempts: this.#failedAttempts?.slice(0, this.attempts - 1) } : {}),
-      ...(this.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(this.firstTokenMs) }),
+      ...(served?.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(served.firstTokenMs) }),
       estimated,
       month,
       ...(waivable && charged ? { waivable } : {}),

@@ -7,6 +7,8 @@ export interface Served extends Pick<MeterReading, 'reported' | 'counted' | 'bou
   readonly route: Route;
   /** The price to charge by, if it is not the route's own. */
   readonly price?: Price;
+  /** The time to the first token, in ms. Present for an answer whose first output is a token. */
+  readonly firstTokenMs?: number;
 }
 
 /** An answer as the broker counted it. */

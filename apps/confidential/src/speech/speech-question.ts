@@ -11,6 +11,7 @@ export function readSpeechQuestion(body: object): SpeechQuestion {
   const speech = parseRequest(speechRequestSchema, body);
   const { model, provider, input, voice, response_format } = speech;
   const needs = noNeeds('tts');
+  const bounds = () => speechBounds(input.length);
   const media = speechSettings({ voice, response_format, input_chars: input.length });
   return {
     speech,
@@ -18,8 +19,8 @@ export function readSpeechQuestion(body: object): SpeechQuestion {
     size: noTokens,
     bindings: { operation: 'speech', model, provider, reasoning: {}, media },
     plan: (context) => planRequest(speech, needs, context),
-    holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(input.length)),
-    bounds: () => speechBounds(input.length),
+    holdOf: (attempts) => holdOf(attempts, noTokens, bounds),
+    bounds,
     // The text is short: the contract allows 4096 characters.
     forget() {},
   };

@@ -3,6 +3,7 @@ import { sealTicket } from '@sotto/state';
 import { initialPreferences } from '@sotto/wire';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
+import { Exchange } from '../admission/exchange.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import { registerTeeAttestation, type TeeAttestationDependencies } from './tee-attestation-route.ts';
 
@@ -48,7 +49,9 @@ async function present(vault: CallableProvider | undefined) {
   });
   const body = Buffer.from(JSON.stringify({ nonce: 'a'.repeat(64) }));
   const request = { headers: { 'x-router-ticket': ticket }, body } as unknown as FastifyRequest;
-  const refused = await handlers[0]?.(request, {} as FastifyReply).catch((error: unknown) => error);
+  const reply = {} as FastifyReply;
+  request.exchange = new Exchange(request, reply);
+  const refused = await handlers[0]?.(request, reply).catch((error: unknown) => error);
   return { taken, refused };
 }
 

@@ -7,9 +7,10 @@ import type { OpenedTicket } from '@sotto/state';
 import { parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdmissionDependencies } from '../admission/admit.ts';
-import { type Asked, bodyHolder, credentialOf } from '../admission/credential.ts';
+import { bodyHolder } from '../admission/credential.ts';
+import type { Exchange } from '../admission/exchange.ts';
 import { redeem } from '../admission/redeem.ts';
-import { completing, tell } from '../admission/refusal.ts';
+import { completing } from '../admission/refusal.ts';
 import type { BrokerEvents } from '../events.ts';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import { type AttestedRoute, obtainEvidence } from './obtain-evidence.ts';
@@ -38,9 +39,9 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
   /** How many callers wait, by provider. */
   const waiting = new Map<string, number>();
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
-    app.requestBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request)));
+    app.requestBodies.countBy(request, bodyHolder(await ticketOf(deps.admission, request.exchange)));
   };
-  const options = { config: { beforeBody }, errorHandler: completing(deps.admission, askedBy) };
+  const options = { config: { beforeBody }, errorHandler: completing(deps.admission, () => accepts) };
   app.post(pathOf<ConfidentialContracts>('POST /v1/tee/attestation'), options, async (request, reply) => {
     const asked = await readAttestation(deps, request);
     const { providerId } = asked.enclave.route;
@@ -53,9 +54,9 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
     }
     waiting.set(providerId, before + 1);
     try {
-      await takeTicket(deps.admission, asked);
+      await takeTicket(deps.admission, asked, request.exchange);
       // From here on the ticket is taken, so no refusal needs its rate limits.
-      tell(reply, {});
+      request.exchange.isTold = true;
       const document = await evidenceOf(deps, asked).catch((error: unknown) => {
         // The ticket is spent, so sending it again cannot help.
         reply.header('x-should-retry', 'false');
@@ -89,10 +90,10 @@ interface Enclave {
   readonly attested: AttestedRoute;
 }
 
-const askedBy = (request: FastifyRequest): Asked => ({ request, ticketOnly: 'Evidence of an enclave', attests: true });
+const accepts = { ticketOnly: 'Evidence of an enclave', attests: true } as const;
 
-async function ticketOf(deps: AdmissionDependencies, request: FastifyRequest) {
-  const credential = await credentialOf(deps, askedBy(request));
+async function ticketOf(deps: AdmissionDependencies, exchange: Exchange) {
+  const credential = await exchange.credential(deps, accepts);
   if (credential.kind === 'key') throw new Error('a key where only a ticket is taken');
   return credential;
 }
@@ -101,17 +102,21 @@ async function readAttestation(
   { admission, providers }: Pick<TeeAttestationDependencies, 'admission' | 'providers'>,
   request: FastifyRequest,
 ): Promise<AskedAttestation> {
-  const { envelope, ticketHash } = await ticketOf(admission, request);
+  const { envelope, ticketHash } = await ticketOf(admission, request.exchange);
   const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));
   return { envelope, ticketHash, nonce, enclave: enclaveOf(providers, routeOf(admission, envelope)) };
 }
 
 /** Takes the ticket, which costs nothing: its hold is released at once, and the ticket stays used. */
-async function takeTicket(deps: AdmissionDependencies, { envelope, ticketHash }: AskedAttestation): Promise<void> {
+async function takeTicket(
+  deps: AdmissionDependencies,
+  { envelope, ticketHash }: AskedAttestation,
+  exchange: Exchange,
+): Promise<void> {
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
   const order = { shard, accountRef, generation, right, amountNusd: 0n, estimatedTokens: 0, free: true };
-  const redeemed = await redeem(deps.holds, order);
+  const redeemed = await redeem(deps.holds, order, exchange);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId } = redeemed;
   void deps.holds.settle({ shard, holdId, chargeNusd: 0n, usedTokens: 0, entry: undefined }).catch(() => {});

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
+import { DueWork } from '../database/due-work.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
@@ -104,14 +105,16 @@ describe('an account with many keys', () => {
       project: async (id) => void closed.push(id),
     });
     const failures: unknown[] = [];
-    const [task] = domain.tasks?.(() => (error) => failures.push(error)) ?? [];
-    task?.start();
+    const fail = (error: unknown): void => void failures.push(error);
+    const due = new DueWork(pool, Date.now, fail);
+    const tasks = [...(domain.tasks?.(() => fail, due) ?? []), due];
+    for (const task of tasks) task.start();
     await expect.poll(async () => (await left(ann.accountId)).active).toBe(0);
     expect(closed).toEqual([]);
     // The projector's own catching up tells them of the keys of the first step.
     await pool.query('update api_keys set projected_generation = generation where account_id = $1', [ann.accountId]);
     await expect.poll(() => closed, { timeout: 20_000 }).toEqual([ann.accountId]);
-    await task?.stop();
+    for (const task of tasks) await task.stop();
     expect([failures, await left(ann.accountId)]).toEqual([[], { active: 0, named: 0 }]);
   });
 

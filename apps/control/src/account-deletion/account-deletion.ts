@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { repeat } from '@sotto/server';
 import { type EpochPort, monthOf, type ProjectionPort, shardOfWallet } from '@sotto/state';
 import { expireWithin } from '../billing/monthly-grants/expire-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
@@ -74,6 +73,7 @@ async function closeAccount({ pool, state }: ClosingDependencies, accountId: str
 }
 
 const closeMs = 5_000;
+const isClosing = 'exists (select from accounts where deleted_at is not null and closed_at is null)';
 const batch = 50;
 
 /**
@@ -94,5 +94,9 @@ export function buildAccountDeletion(deps: ClosingDependencies): Domain {
     }
     return hasMore;
   };
-  return { tasks: (failed) => [repeat(closeMs, closeDue, failed('closing of deleted accounts'))] };
+  return {
+    tasks: (failed, due) => [
+      due.when({ question: isClosing, everyMs: closeMs }, closeDue, failed('closing of deleted accounts')),
+    ],
+  };
 }

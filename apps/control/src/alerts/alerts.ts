@@ -7,7 +7,7 @@ import type { Domain } from '../domain.ts';
 import { type SessionSecrets, sealing } from '../sessions/session-secrets.ts';
 import { requireWorkspace } from '../workspaces/workspace-access.ts';
 import { AlertSender, type AlertSenderDependencies } from './alert-sender.ts';
-import { purgeAlerts } from './delivery-store.ts';
+import { deliveryIsDue, purgeAlerts } from './delivery-store.ts';
 import { eventBody, sendEvent } from './send-event.ts';
 import {
   findWebhook,
@@ -56,10 +56,10 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
           return sendEvent({ ...webhook, body, id: randomUUID() }, network, now());
         },
       }),
-    tasks: (failed) => {
+    tasks: (failed, due) => {
       const sender = new AlertSender({ ...deps, webhooks, onFailed: failed('alerts') });
       return [
-        repeat(sendMs, () => sender.send(), failed('alerts')),
+        due.when({ question: deliveryIsDue, everyMs: sendMs }, () => sender.send(), failed('alerts')),
         { start: () => {}, stop: () => sender.ended() },
         repeat(resealMs, () => resealWebhooks(webhooks), failed('reseal webhooks')),
         repeat(purgeMs, () => purgeAlerts(pool, now()), failed('purge alerts')),

@@ -20,6 +20,9 @@ const firstPauseMs = 30_000;
 /** How long to try before an alert is given up. */
 const giveUpMs = 24 * 3_600_000;
 
+/** The question whether a delivery is due (`due-work.ts`). */
+export const deliveryIsDue = 'exists (select from alert_deliveries where next_attempt_at <= $1)';
+
 /**
  * Claims deliveries of a channel that are due, by moving their next attempt. Of two processes, only one finds a delivery. Claims at
  * most one delivery of each recipient or webhook, so that a webhook that fails often keeps no other alert waiting.

@@ -108,6 +108,12 @@ const messages: Readonly<Record<string, string>> = {
 /** Returns the public sentence about the outcome of an automatic top-up, or about the limit that holds it back. */
 const autoTopUpMessage = (code: string): string => messages[code] ?? messageOf(code);
 
+/** The question whether a balance has crossed its notice threshold (`due-work.ts`). */
+export const balanceCrossed = `exists (
+  select from billing_settings s join accounts a on a.id = s.account_id
+  where case when s.low_since is null then a.balance_nusd < s.low_balance_nusd
+    else s.low_balance_nusd is null or a.balance_nusd >= s.low_balance_nusd end)`;
+
 /**
  * Records balances that have fallen below their notice threshold, once per crossing, and clears those that have risen
  * again.

@@ -4,14 +4,14 @@ import type pg from 'pg';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import type { WalletDependencies } from '../wallets/wallets.ts';
-import { recordLowBalances } from './account-settings.ts';
-import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
+import { balanceCrossed, recordLowBalances } from './account-settings.ts';
+import { topUpAccounts, topUpIsDue } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { serveBilling } from './billing-routes.ts';
 import type { RailSettings, StripeSettings } from './billing-settings.ts';
 import { forgetUnpaid, orderWallet } from './orders/order-wallet.ts';
 import type { PlaceDependencies, Rails } from './orders/place-order.ts';
-import { reconcileOrders } from './orders/reconcile.ts';
+import { orderIsDue, reconcileOrders } from './orders/reconcile.ts';
 import { BtcpayClient } from './rails/btcpay-client.ts';
 import { BtcpayRail } from './rails/btcpay-rail.ts';
 import { btcpayWebhook } from './rails/btcpay-webhook.ts';
@@ -92,11 +92,23 @@ export async function buildBilling({
         },
       });
     },
-    tasks: (failed) => [
-      repeat(reconcileMs, () => reconcileOrders(orders), failed('orders')),
+    tasks: (failed, due) => [
+      due.when({ question: orderIsDue, everyMs: reconcileMs }, () => reconcileOrders(orders), failed('orders')),
       repeat(forgetMs, () => forgetUnpaid(pool), failed('unpaid orders')),
-      repeat(autoTopUpMs, () => topUpAccounts({ ...orders, cards }), failed('auto top-up')),
-      repeat(lowBalanceMs, () => recordLowBalances(pool, events, new Date(now())), failed('low balances')),
+      ...(cards === undefined
+        ? []
+        : [
+            due.when(
+              { question: topUpIsDue, everyMs: autoTopUpMs },
+              () => topUpAccounts({ ...orders, cards }),
+              failed('auto top-up'),
+            ),
+          ]),
+      due.when(
+        { question: balanceCrossed, everyMs: lowBalanceMs },
+        () => recordLowBalances(pool, events, new Date(now())),
+        failed('low balances'),
+      ),
     ],
   };
 }

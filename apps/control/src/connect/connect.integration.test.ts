@@ -13,7 +13,7 @@ import { purgeConnect } from './grants/end-grants.ts';
 import { type CreatedGrant, createGrant, disconnect, type NewGrant } from './grants/grant-store.ts';
 import { ArtifactStore } from './protocol/artifact-store.ts';
 import { purgeKeys, readKeys, usedMs } from './protocol/key-store.ts';
-import { subjectOf } from './protocol/provider.ts';
+import { subjectOf } from './protocol/people.ts';
 
 const { pool } = await openTestDatabase();
 

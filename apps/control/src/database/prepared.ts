@@ -3,7 +3,7 @@ import type pg from 'pg';
 
 /** A statement that each connection parses and plans once, for those that run with every request. */
 export type Prepared = <Row extends pg.QueryResultRow>(
-  client: pg.ClientBase | pg.Pool,
+  client: pg.ClientBase | Pick<pg.Pool, 'query'>,
   values: unknown[],
 ) => Promise<pg.QueryResult<Row>>;
 

@@ -32,6 +32,10 @@ export interface ProjectorDependencies extends KeyTerms {
 const staleMs = 60_000;
 /** The interval at which changes are looked for that nothing announced. */
 const catchUpMs = 2_000;
+const isUnprojected = `exists (select from accounts where projected_version < version)
+  or exists (select from workspaces where projected_version < version)
+  or exists (select from api_keys where projected_generation < generation)
+  or exists (select from budgets where projected_version < version)`;
 /** The interval at which a page of all records is projected again, even if nothing changed. */
 const refreshMs = 2_000;
 const pageSize = 1000;
@@ -325,13 +329,21 @@ function* whileFresh<Row>(rows: readonly Row[], readAt: number): Generator<Row> 
 const nextAfter = (page: readonly { readonly id: string }[]): string =>
   page.length === refreshPage ? (page.at(-1)?.id ?? firstId) : firstId;
 
-export const buildProjection = (projector: Projector, databaseUrl: string): Domain => ({
-  tasks(failed) {
-    const catchUp = repeat(catchUpMs, () => projector.catchUp(), failed('projection'));
+export interface ProjectionDependencies {
+  readonly projector: Projector;
+  readonly databaseUrl: string;
+  /** True if the shared state is in this process, so that no replica of it can lack what was written. */
+  readonly isAlone: boolean;
+}
+
+export const buildProjection = ({ projector, databaseUrl, isAlone }: ProjectionDependencies): Domain => ({
+  tasks(failed, due) {
+    const missed = { question: isUnprojected, everyMs: catchUpMs };
+    const catchUp = due.when(missed, () => projector.catchUp(), failed('projection'));
     return [
       catchUp,
       listen(databaseUrl, 'sotto_projection', { wake: catchUp.wake, failed: failed('projection') }),
-      repeat(refreshMs, () => projector.refresh(), failed('refresh')),
+      ...(isAlone ? [] : [repeat(refreshMs, () => projector.refresh(), failed('refresh'))]),
     ];
   },
 });

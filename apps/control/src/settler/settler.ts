@@ -1,4 +1,4 @@
-import { repeat } from '@sotto/server';
+import { repeat, type Task } from '@sotto/server';
 import {
   type AccountRef,
   forAllReachable,
@@ -21,7 +21,7 @@ import { GroupRun } from './group-run.ts';
 
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
-  readonly state: Pick<State, 'takeSettlements' | 'book' | 'forget' | 'acknowledge'> & {
+  readonly state: Pick<State, 'takeSettlements' | 'watchSettlements' | 'book' | 'forget' | 'acknowledge'> & {
     readonly membership: Pick<State['membership'], 'isCurrent' | 'isJoined'>;
   };
   readonly settlementMacKey: Keys;
@@ -29,8 +29,9 @@ export interface SettlerDependencies {
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
 }
 
-const settleMs = 50;
-/** The interval for bookings that failed when the broker asked for them. */
+/** Settlements of this time are booked together. */
+const gatherMs = 50;
+/** The interval for settlements that nothing announced, such as those whose booking failed before. */
 const unaskedMs = 1_000;
 /**
  * The interval for retrying settlements that were set aside as unbookable. They are also retried at the start, because
@@ -56,9 +57,9 @@ export class Settler {
   readonly #deps: SettlerDependencies;
   /** The last entry that was booked per shard, and who read it. */
   readonly #position = new Map<number, { readonly streamId: string; readonly reader: SettlementReader }>();
-  readonly #running = new Map<number, Promise<boolean>>();
+  readonly #running = new Map<number, Promise<number>>();
   /** The batch of each shard that waits for the one that runs. It reads the stream when it begins. */
-  readonly #waiting = new Map<number, Promise<boolean>>();
+  readonly #waiting = new Map<number, Promise<number>>();
   /** One transaction of Postgres at a time, each with all shards that wait. */
   readonly #bookings = new GroupRun<VerifiedSettlement, readonly BookingResult[]>(
     (batch) => this.#book(batch),
@@ -78,22 +79,32 @@ export class Settler {
     return shards.every((shard) => this.#deps.state.membership.isJoined(shard));
   }
 
-  /** Books a batch of every shard that this process has joined. Resolves to whether there may be more. */
-  async settleAll(): Promise<boolean> {
-    let more = false;
+  /** Returns a task that calls `wake` when there is something to book. */
+  watch(wake: () => void): Task {
+    const { start, stop } = this.#deps.state.watchSettlements(wake);
+    return { start, stop: async () => stop() };
+  }
+
+  /** Books a batch of every shard that this process has joined. Resolves to whether it had any settlements, and whether there may be more. */
+  async settleAll(): Promise<{ readonly isAny: boolean; readonly isMore: boolean }> {
+    let largest = 0;
     const joined = shards.filter((shard) => this.#deps.state.membership.isJoined(shard));
     const failure = await forAllReachable(joined, async (shard) => {
-      if (await this.settleShard(shard)) more = true;
+      largest = Math.max(largest, await this.#nextBatch(shard));
     });
     if (failure !== undefined) throw failure;
-    return more;
+    return { isAny: largest > 0, isMore: largest === batchSize };
   }
 
   /**
    * Books one batch of a shard, one batch at a time per shard. The batch has everything that was in the stream before the call, up to
-   * its size. Callers that wait for the same batch share it.
+   * its size. Callers that wait for the same batch share it. Resolves to whether there may be more.
    */
-  settleShard(shard: number): Promise<boolean> {
+  async settleShard(shard: number): Promise<boolean> {
+    return (await this.#nextBatch(shard)) === batchSize;
+  }
+
+  #nextBatch(shard: number): Promise<number> {
     const waiting = this.#waiting.get(shard);
     if (waiting !== undefined) return waiting;
     const next = this.#next(shard, () => {
@@ -108,8 +119,8 @@ export class Settler {
   async drain(shard: number): Promise<void> {
     await this.#next(shard, async () => {
       this.#position.delete(shard);
-      while (await this.#batch(shard));
-      return false;
+      while ((await this.#batch(shard)) === batchSize);
+      return 0;
     });
   }
 
@@ -138,28 +149,28 @@ export class Settler {
     }
   }
 
-  #next(shard: number, run: () => Promise<boolean>): Promise<boolean> {
-    const before = this.#running.get(shard) ?? Promise.resolve(false);
-    const next = before.catch(() => false).then(run);
+  #next(shard: number, run: () => Promise<number>): Promise<number> {
+    const before = this.#running.get(shard) ?? Promise.resolve(0);
+    const next = before.catch(() => 0).then(run);
     this.#running.set(shard, next);
     return next;
   }
 
-  async #batch(shard: number): Promise<boolean> {
+  async #batch(shard: number): Promise<number> {
     const { state, events } = this.#deps;
     const position = this.#position.get(shard);
     // After a new epoch or incarnation, the stream may be another with smaller ids, so it is read from its beginning.
     const isSame = position !== undefined && state.membership.isCurrent(shard, position.reader);
     const { entries, reader } = await state.takeSettlements(shard, isSame ? position.streamId : '0-0', batchSize);
     const last = entries.at(-1);
-    if (last === undefined) return false;
+    if (last === undefined) return 0;
     const { verified, rejected } = this.#read(shard, entries);
     for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
     if (verified.length > 0) await this.#tell(shard, partOf(verified, await this.#enter(verified)));
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
     events.booked({ shard, settlements: entries.length });
-    return entries.length === batchSize;
+    return entries.length;
   }
 
   /** Books with the other shards that wait, or apart from them while an account is held up. */
@@ -254,23 +265,28 @@ function partOf(verified: readonly VerifiedSettlement[], results: readonly Booki
 
 export interface SettlementDependencies {
   readonly settler: Settler;
-  readonly metrics: Pick<ControlMetrics, 'settledAt'>;
+  readonly metrics: { readonly settledAt: Pick<ControlMetrics['settledAt'], 'set'> };
   readonly now: () => number;
   /** True if the broker is in this process, and asks for each booking itself. */
   readonly isAlone: boolean;
 }
 
-export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDependencies): Domain => ({
-  tasks: (failed) => [
-    repeat(
-      isAlone ? unaskedMs : settleMs,
-      async () => {
-        const isMore = await settler.settleAll();
-        if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
-        return isMore;
-      },
-      failed('settler'),
-    ),
-    repeat(rebookMs, () => settler.rebook(), failed('rebook')),
-  ],
-});
+export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDependencies) =>
+  ({
+    tasks(failed: (task: string) => (error: unknown) => void): readonly Task[] {
+      const settling = repeat(
+        unaskedMs,
+        async () => {
+          const { isAny, isMore } = await settler.settleAll();
+          // Nothing announces what came meanwhile.
+          if (isAny && !isAlone) settling.wake();
+          if (!isMore && settler.isJoined) metrics.settledAt.set(now() / 1000);
+          return isMore;
+        },
+        failed('settler'),
+        { gatherMs },
+      );
+      const rebooking = repeat(rebookMs, () => settler.rebook(), failed('rebook'));
+      return isAlone ? [settling, rebooking] : [settling, settler.watch(settling.wake), rebooking];
+    },
+  }) satisfies Domain;

@@ -1,7 +1,8 @@
 import { errorEnvelope, ServiceError } from '@sotto/wire';
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeEach, vi } from 'vitest';
-import { buildAuth, type SignedUpUser } from '../sessions/auth.ts';
+import { buildAuth } from '../sessions/auth.ts';
+import type { SignedUpUser } from '../sessions/auth-database.ts';
 import { authRoutes, type ToEnvelope } from '../sessions/plugin.ts';
 import { assertSameOrigin } from '../sessions/same-origin.ts';
 import { readSession } from '../sessions/session-reader.ts';

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { inflateSync } from 'node:zlib';
 import { type Bytes, fromBase64, fromHex } from '../bytes.ts';
 import { parsePemChain } from '../x509/certificate.ts';
 
@@ -16,6 +17,9 @@ export function vectorText(name: string): string {
 
 /** The bytes of a binary recording. */
 export const vectorBytes = (path: string): Bytes => fromBase64(vectorText(path), path);
+
+/** The bytes of a compressed recording. */
+export const vectorInflated = (path: string): Bytes => Uint8Array.from(inflateSync(vectorBytes(`${path}.deflate`)));
 
 export function vectorJson<T>(path: string): T {
   return JSON.parse(vectorText(path)) as T;

@@ -98,9 +98,11 @@ export function asUsage<T>(read: () => T): T {
   }
 }
 
-export function readText(option: string, file: string): string {
+export const readText = (option: string, file: string): string => readBytes(option, file).toString('utf8');
+
+export function readBytes(option: string, file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     throw new UsageError(`${option} ${file}: ${whyUnreadable(error)}.`);
   }

@@ -1,6 +1,7 @@
 import { ClientError } from '../errors.ts';
 import { PurseError } from '../purse/credit-service.ts';
 import { chatCommand, chatHelp } from './chat-command.ts';
+import { measureCommand, measureHelp } from './measure-command.ts';
 import { playgroundCommand, playgroundHelp } from './playground-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { purseCommand, purseHelp } from './purse-command.ts';
@@ -17,6 +18,7 @@ interface Command {
 
 const commands: ReadonlyMap<string, Command> = new Map([
   ['verify', { help: verifyHelp, run: verifyCommand }],
+  ['measure', { help: measureHelp, run: measureCommand }],
   ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
@@ -28,6 +30,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
 const help = `sotto: use a model gateway that you verify instead of trust.
 
   sotto verify URL     check which code a confidential origin runs
+  sotto measure KIND   compute the pins of your own build, without its hardware
   sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
   sotto chat           chat with a model through the private flow

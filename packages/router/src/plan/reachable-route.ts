@@ -1,4 +1,4 @@
-import type { Model, Route } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import type { Demands } from './demands.ts';
 import { keptBy } from './eligibility.ts';
@@ -7,108 +7,134 @@ import { positionIn } from './order-routes.ts';
 import { goesByTier, isWithinStepDown } from './plan-model.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
-/**
- * The weakest route of a model, weaker than `below`, that some body could be sent to at some time; undefined without
- * such a route. The demands are those of a body without needs.
- *
- * A route is in a plan if the policy allows a step down to it, or if no stronger route is first. If only one attempt is
- * allowed, the route must itself be first. So for each route the question is: can it take a body that excludes every
- * stronger route which must go ahead of it?
- *
- * More needs, a longer prompt and a longer answer exclude more routes. So only the bodies at the limit of the route
- * matter. They need everything that the route offers and fill its window. They differ only in how prompt and answer
- * share the window.
- */
-export function weakestReachable(model: Model, demands: Demands, below: number): Route | undefined {
-  const eligible = takersOf(model, demands);
-  let weakest: RouteFacts | undefined;
-  for (const facts of eligible) {
-    if (facts.strength >= (weakest?.strength ?? below)) continue;
-    if (isReachable(facts, eligible, demands)) weakest = facts;
-  }
-  return weakest?.route;
-}
-
-/**
- * The routes of a model that a plan could hold beside or instead of those of earlier models. Excludes a route that its
- * own model never uses. Excludes a shadowed route as well: a route of an earlier model takes every body that it takes.
- */
-export function reachableAfter(model: Model, demands: Demands, before: readonly Scope[]): readonly Route[] {
-  const eligible = takersOf(model, demands);
-  const shadows = before.flatMap((scope) =>
-    servingAnyway(scope).map((facts) => ({ facts, room: roomIn(scope, facts) })),
-  );
-  return eligible
-    .filter((facts) => isReachable(facts, eligible, demands))
-    .filter((facts) => {
-      // If a step down to it is allowed, it may follow the routes of another model.
-      if (isWithinStepDown(facts.route, 'e2ee', demands.policy)) return true;
-      const taker = { facts, room: roomIn({ model, demands }, facts) };
-      return !shadows.some((shadow) => takesAllOf(shadow, taker));
-    })
-    .map(({ route }) => route);
-}
-
-/** A model, and what a request demands of its routes. */
+/** A model, and what a request demands of its routes. The demands are those of a body without needs. */
 export interface Scope {
   readonly model: Model;
   readonly demands: Demands;
 }
 
-const takersOf = (model: Model, demands: Demands): readonly RouteFacts[] =>
+/**
+ * The weakest route of a model, weaker than `below`, that some body could be sent to at some time; undefined without
+ * such a route. `earlier` are the models that are asked first: this one serves only if all of them refuse the body.
+ *
+ * A route is in a plan if the policy allows a step down to it, or if no stronger route is first. If only one attempt is
+ * allowed, the route must itself be first. So for each route the question is: can it take a body that excludes every
+ * stronger route which must go ahead of it, and every earlier model?
+ *
+ * A longer prompt and a longer answer exclude more routes, so only the bodies at the limits of the route matter.
+ */
+export function weakestReachable(scope: Scope, earlier: readonly Scope[], below: number): RouteFacts | undefined {
+  const kept = keptOf(scope);
+  // Most models have no weaker route at all.
+  if (!kept.some(({ strength }) => strength < below)) return undefined;
+  const takers = takersOf(kept, scope);
+  const before = earlier.map((each) => ({
+    takers: takersOf(keptOf(each), each),
+    byTier: goesByTier(each.demands.policy),
+  }));
+  let weakest: RouteFacts | undefined;
+  for (const taker of takers) {
+    if (taker.facts.strength >= (weakest?.strength ?? below)) continue;
+    if (isReachable(taker, takers, scope.demands, before)) weakest = taker.facts;
+  }
+  return weakest;
+}
+
+const keptOf = ({ model, demands }: Scope): readonly RouteFacts[] =>
   keptBy(demands, modelFacts(model)).filter(({ route }) => holds(route, demands.needs));
 
-/**
- * The routes that keep their model from being refused if they can take the body. For a sort by tier, only those of the
- * strongest tier.
- */
-function servingAnyway({ model, demands }: Scope): readonly RouteFacts[] {
-  const eligible = takersOf(model, demands);
-  if (!goesByTier(demands.policy)) return eligible;
-  const strongest = Math.max(...eligible.map(({ strength }) => strength));
-  return eligible.filter(({ strength }) => strength === strongest);
-}
-
+/** A route that takes a body without needs, with the most tokens that it takes under a policy. */
 interface Taker {
   readonly facts: RouteFacts;
-  readonly room: Room;
+  /** The longest prompt within the price ceiling. */
+  readonly prompt: number;
+  readonly answer: number;
+  /** Prompt and answer together. */
+  readonly window: number;
 }
 
-const roomIn = ({ demands }: Scope, facts: RouteFacts): Room => roomOf(facts, demands.policy);
+/** More tokens than any context window. Stands for a route without limits. */
+const unlimited = 2 ** 50;
 
-const takesAllOf = (one: Taker, other: Taker): boolean =>
-  (one.facts.offers & other.facts.offers) === other.facts.offers &&
-  one.room.prompt >= Math.min(other.room.prompt, other.room.window) &&
-  one.room.answer >= Math.min(other.room.answer, other.room.window) &&
-  one.room.window >= other.room.window;
+const takersOf = (kept: readonly RouteFacts[], { demands }: Scope): readonly Taker[] =>
+  kept.map((facts) => takerOf(facts, demands.policy));
 
-function isReachable(facts: RouteFacts, eligible: readonly RouteFacts[], demands: Demands): boolean {
-  const { policy } = demands;
+function takerOf(facts: RouteFacts, { maxPrice }: MergedPolicy): Taker {
+  const { price, contextLength: window = unlimited, maxOutputTokens: answer = window } = facts.route;
+  const dear = price.tiers?.find(({ input = 0, output = 0 }) => input > maxPrice.input || output > maxPrice.output);
+  return { facts, prompt: dear?.abovePromptTokens ?? unlimited, answer, window };
+}
+
+/** A body, as far as it decides which routes take it. */
+interface Body {
+  /** The capabilities that it needs, as `offerBits`. */
+  readonly needs: number;
+  readonly prompt: number;
+  readonly answer: number;
+}
+
+const isEligible = ({ facts, prompt }: Taker, body: Body): boolean =>
+  (facts.offers & body.needs) === body.needs && body.prompt <= prompt;
+
+const isHeld = ({ answer, window }: Taker, body: Body): boolean =>
+  body.answer <= answer && body.prompt + body.answer <= window;
+
+interface EarlierModel {
+  readonly takers: readonly Taker[];
+  readonly byTier: boolean;
+}
+
+function isReachable(
+  taker: Taker,
+  takers: readonly Taker[],
+  { policy }: Demands,
+  earlier: readonly EarlierModel[],
+): boolean {
+  const { facts } = taker;
   const mayFollow = isWithinStepDown(facts.route, 'e2ee', policy);
   if (mayFollow && policy.maxAttempts > 1) return true;
   // If a step down to it is allowed, penalties on stronger routes may move it to the front.
   const goesAhead = mayFollow ? goesAheadDespitePenalties : mustGoAhead;
-  const ahead = eligible.filter((other) => other.strength > facts.strength && goesAhead(other, facts, policy));
-  // A body that needs everything the route offers excludes every route that offers less.
-  const rivals = ahead
-    .filter(({ offers }) => (offers & facts.offers) === facts.offers)
-    .map((rival) => roomOf(rival, policy));
-  if (rivals.length === 0) return true;
-  const room = roomOf(facts, policy);
+  const rivals = takers.filter(
+    (other) => other.facts.strength > facts.strength && goesAhead(other.facts, facts, policy),
+  );
+  // A sort by tier chooses the tier before it checks context windows.
   const byTier = goesByTier(policy);
-  const longest = Math.min(room.prompt, room.window - 1);
-  const prompts = [room.window - Math.min(room.answer, room.window), ...rivals.map(({ prompt }) => prompt + 1)];
-  return [...prompts, longest]
-    .filter((prompt) => prompt >= 0 && prompt <= longest)
-    .some((prompt) => {
-      const answer = Math.min(room.answer, room.window - prompt);
-      return rivals.every(
-        (rival) =>
-          // A sort by tier chooses the tier before it checks context windows.
-          prompt > rival.prompt || (!byTier && (prompt + answer > rival.window || answer > rival.answer)),
-      );
-    });
+  const excludes = (body: Body): boolean =>
+    rivals.every((rival) => !isEligible(rival, body) || (!byTier && !isHeld(rival, body))) &&
+    earlier.every((model) => refuses(model, body));
+  const others = [rivals, ...earlier.map((model) => model.takers)].flat();
+  return limitBodies(taker, others, earlier.length > 0).some(excludes);
 }
+
+/** Whether a model refuses a body at some time: none of its routes takes it, or none of its strongest eligible tier. */
+function refuses({ takers, byTier }: EarlierModel, body: Body): boolean {
+  const eligible = takers.filter((taker) => isEligible(taker, body));
+  const strongest = byTier ? Math.max(...eligible.map(({ facts }) => facts.strength)) : 0;
+  return !eligible.some((taker) => taker.facts.strength >= strongest && isHeld(taker, body));
+}
+
+/**
+ * The bodies at the limits of a route. They need everything that it offers. Beside earlier models they need also each
+ * part of that: the need that excludes an earlier model's strongest tier may let its next tier serve.
+ */
+function limitBodies(
+  { facts, prompt: dear, answer: most, window }: Taker,
+  others: readonly Taker[],
+  needsParts: boolean,
+): readonly Body[] {
+  const longest = Math.min(dear, window - 1);
+  // Where another route becomes too dear, and where the answer begins to shrink.
+  const prompts = [window - Math.min(most, window), longest, ...others.flatMap(({ prompt }) => [prompt, prompt + 1])];
+  const parts = needsParts ? partsOf(facts.offers) : [facts.offers];
+  return [...new Set(prompts)]
+    .filter((prompt) => prompt >= 0 && prompt <= longest)
+    .flatMap((prompt) => parts.map((needs) => ({ needs, prompt, answer: Math.min(most, window - prompt) })));
+}
+
+/** Every part of these capabilities, as `offerBits`. */
+const partsOf = (offers: number): readonly number[] =>
+  Array.from({ length: offers + 1 }, (_, part) => part).filter((part) => (part & offers) === part);
 
 /** Whether a stronger route always goes ahead of a weaker one, if a body can use both. Measurements must not matter. */
 function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPolicy): boolean {
@@ -136,23 +162,4 @@ function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPol
 function goesAheadDespitePenalties(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPolicy): boolean {
   const [left, right] = [positionIn(policy.order, stronger.route), positionIn(policy.order, weaker.route)];
   return left === right ? policy.sort === 'privacy' : left < right;
-}
-
-/** More tokens than any context window. Stands for a route without limits. */
-export const unlimited = 2 ** 50;
-
-/** The most tokens of prompt, answer and both together that a route takes under a policy. */
-interface Room {
-  /** The longest prompt within the price ceiling. */
-  readonly prompt: number;
-  readonly answer: number;
-  readonly window: number;
-}
-
-function roomOf({ route }: RouteFacts, { maxPrice }: MergedPolicy): Room {
-  const window = route.contextLength ?? unlimited;
-  const dear = route.price.tiers?.find(
-    ({ input = 0, output = 0 }) => input > maxPrice.input || output > maxPrice.output,
-  );
-  return { prompt: dear?.abovePromptTokens ?? unlimited, answer: route.maxOutputTokens ?? window, window };
 }

@@ -4,10 +4,9 @@ import { accept, type Decision } from '../policy/refusal.ts';
 import { keptBy } from './eligibility.ts';
 import { type NamedScope, scopeOf } from './narrow-preferences.ts';
 import type { Needs } from './needs.ts';
-import { namesOf, planRequest, type RoutingRequest } from './plan-request.ts';
+import { attemptsOf, namesOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
-import { sentTo, weakestByPlanning } from './reach-by-planning.ts';
-import { reachableAfter, weakestReachable } from './reachable-route.ts';
+import { weakestReachable } from './reachable-route.ts';
 import { modelFacts, strengthOf } from './route-facts.ts';
 
 /**
@@ -25,23 +24,24 @@ export function weakestReachableClass(
   if (!plain.ok) return plain;
   const names = namesOf(request);
   const scopes = names.map((name) => scopeOf(name, request, needs, context));
-  let weakest = weakestUnderLists(scopes, weakestOf(sentTo(plain.value)));
-  const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
   // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of
-  // several named models, the first does not depend on the others. Each later one depends on those before it.
-  const alone = names.some(isAuto) ? scopes : scopes.slice(0, 1);
-  for (const { models, demands } of alone) {
-    for (const model of models) {
-      if (strengthOf(weakest) <= demands.floor) break;
-      const found = weakestReachable(model, demands, strengthOf(weakest));
-      if (found !== undefined) weakest = found.privacyClass;
-    }
+  // several named models, each later one serves only what those before it refuse.
+  const inOrder = !names.some((name) => parseModelReference(name).id === autoModelId);
+  const asked = scopes.flatMap(({ models, demands }) => models.map((model) => ({ model, demands })));
+  let weakest = weakestUnderLists(scopes, weakestOf(sentTo(plain.value)));
+  for (const [at, scope] of asked.entries()) {
+    if (strengthOf(weakest) <= scope.demands.floor) continue;
+    const found = weakestReachable(scope, inOrder ? asked.slice(0, at) : [], strengthOf(weakest));
+    if (found !== undefined) weakest = found.route.privacyClass;
   }
-  if (alone.length === scopes.length) return accept(weakest);
-  const inOrder = scopes.flatMap(({ models, demands }) => models.map((model) => ({ model, demands })));
-  const likely = inOrder.flatMap(({ model, demands }, at) => reachableAfter(model, demands, inOrder.slice(0, at)));
-  return accept(weakestByPlanning(request, needs, context, weakest, likely));
+  return accept(weakest);
 }
+
+/**
+ * The routes of a plan that a request may be sent to when its ticket is used. With several attempts, that is every
+ * route of the plan: which ones are tried depends on the bodies and penalties at that time.
+ */
+export const sentTo = (plan: Plan): readonly Route[] => (plan.maxAttempts > 1 ? plan.routes : attemptsOf(plan));
 
 /**
  * Under `require_parameters`, a body can exclude every route but one if the catalog's lists of parameters differ. Then

@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The response, whose end frees the memory of the body. */
     answeredBy: ServerResponse | undefined;
+    /** The party that the body is counted by. Undefined: the network that the request comes from. */
+    bodyHolder: BodyHolder | undefined;
     /** The memory that the request holds because of its body. */
     holding: Holding | undefined;
   }
@@ -51,7 +53,6 @@ export class RequestBodies {
     after: (task, ms) => setTimeout(task, ms),
   });
   readonly #arriving = new Map<ArrivingBody, (error: ServiceError) => void>();
-  readonly #holders = new WeakMap<FastifyRequest, BodyHolder>();
 
   constructor({ budget, weight, idleMs }: RequestBodiesOptions) {
     this.#budget = new SharedBudget(budget);
@@ -75,7 +76,7 @@ export class RequestBodies {
    * the body is read. Many users may share one address, such as the exit of a relay.
    */
   countBy(request: FastifyRequest, holder: BodyHolder): void {
-    this.#holders.set(request, holder);
+    request.bodyHolder = holder;
   }
 
   /** The interval at which to call `tick`, in ms. */
@@ -116,7 +117,7 @@ export class RequestBodies {
     { bodyLimit, done }: { readonly bodyLimit: number; readonly done: BodyRead },
   ): void {
     const atMost = announcedBytes(request.headers) ?? bodyLimit;
-    const holder = this.#holders.get(request) ?? { id: networkOf(request.ip) };
+    const holder = request.bodyHolder ?? { id: networkOf(request.ip) };
     const holding = new Holding(this.#budget, holder);
     const body = new ArrivingBody({ atMost, leastInWindow: (leastRate * this.#idleMs) / 1000 });
     let isOver = false;

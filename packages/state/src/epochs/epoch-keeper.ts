@@ -97,7 +97,7 @@ export class EpochKeeper {
 
   /** Advances every shard by one step. Called twice a second, and more often while shards are not open. */
   async maintain(): Promise<void> {
-    const { state, ledger, onOpened, now, shards = allShards } = this.#deps;
+    const { state, ledger, onOpened, now, isAlone, shards = allShards } = this.#deps;
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();
     const clients = new Map<number, readonly string[]>();
     let open = 0;
@@ -138,7 +138,8 @@ export class EpochKeeper {
     }
     this.isSettled = open === shards.length;
     const names = [...clients.values()].flat().sort().join(' ');
-    if (names !== this.#noted || now() - this.#notedAt >= noteEveryMs) {
+    // A rebuild that waits for nobody needs no list of clients.
+    if (!isAlone && (names !== this.#noted || now() - this.#notedAt >= noteEveryMs)) {
       await ledger.noteClients(clients);
       this.#noted = names;
       this.#notedAt = now();

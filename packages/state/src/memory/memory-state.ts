@@ -33,6 +33,7 @@ export class MemoryStore {
   readonly receipts: ReceiptStore;
   catalog: CatalogSnapshot | undefined;
   registry: RegistryPublic | undefined;
+  readonly settlementWatchers = new Set<() => void>();
 
   constructor(now: () => number) {
     this.shards = shards.map(() => new ShardState(now));
@@ -115,7 +116,9 @@ export function createMemoryState({
     readOwnHolds: (shard) => on(shard, (state) => state.holdsOf(membership.caller(shard).client)),
     async settle(request) {
       assertSettle(request);
-      return step('settle', request.shard, (state, _, change) => state.settle(request, change));
+      const place = await step('settle', request.shard, (state, _, change) => state.settle(request, change));
+      if (place !== undefined) for (const wake of store.settlementWatchers) wake();
+      return place;
     },
     watermark: (shard) => step('settle', shard, (state) => state.watermark()),
 
@@ -153,6 +156,10 @@ export function createMemoryState({
     },
     readWallet: (shard, walletId) => on(shard, (state) => state.readWallet(walletId)),
     readSettlements: (shard, afterId, limit) => on(shard, (state) => state.readSettlements(afterId, limit)),
+    watchSettlements: (wake) => ({
+      start: () => void store.settlementWatchers.add(wake),
+      stop: () => void store.settlementWatchers.delete(wake),
+    }),
     takeSettlements: (shard, afterId, limit) =>
       step('project', shard, (state, reader, change) => {
         const entries = state.readSettlements(afterId, limit);

@@ -1,21 +1,25 @@
-import type { EpochPort, MembershipPort, RestoredAmount } from '../ports/index.ts';
+import type { Declared, EpochPort, MembershipPort, RestoredAmount } from '../ports/index.ts';
 import { shardPrefix, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import type { ScriptRunner } from './script-runner.ts';
+import { listReply, type ScriptRunner } from './script-runner.ts';
+import { ShardBatch } from './shard-batch.ts';
+import { StepBatch } from './step-batch.ts';
 
 /** `now` is empty outside tests, because the scripts use Redis' own clock, and only this clock decides about leases. */
 export function redisEpochs(runner: ScriptRunner, now: () => string): MembershipPort & EpochPort {
   const { membership } = runner;
+  const joins = new StepBatch(runner, 'join', now);
+  const members = new ShardBatch(runner, 'readMembers', () => '');
+  const reaps = new ShardBatch(runner, 'reap', now);
   return {
     membership,
 
     async join(shard, { declaration, leaseMs }) {
-      const caller = membership.caller(shard);
-      const [result, open, leaseUntil] = await runner.step('join', shard, [
-        now(),
+      const { answer, caller } = await joins.step(shard, [
         leaseMs,
         ...(declaration === 'renewal' ? ['-', ''] : [declaration?.payload ?? '', declaration?.mac ?? '']),
       ]);
+      const [result, open, leaseUntil] = listReply(answer);
       const isOpen = open === 1;
       if (result === 'declared') return { result, isOpen };
       if (result !== 'joined') throw new StateUnavailableError('unexpected reply');
@@ -28,23 +32,14 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
     },
 
     async readMembers(shard) {
-      const prefix = shardPrefix(shard);
-      const [[epoch, open], fields, declared] = await runner.plain((redis) =>
-        Promise.all([
-          redis.hmget(`${prefix}epoch`, 'id', 'open'),
-          redis.hkeys(`${prefix}clients`),
-          redis.hgetall(`${prefix}declared`),
-        ]),
-      );
+      const [epoch, open, clients, declared] = listReply(await members.ask(shard));
+      const fields = listReply(clients).map(String);
       return {
         epoch: epoch == null ? undefined : Number(epoch),
         isOpen: open === '1',
         clients: clientsWith(fields, 'n'),
         gone: clientsWith(fields, 'lapsed'),
-        declared: Object.entries(declared).map(([client, text]) => {
-          const at = text.indexOf(' ');
-          return { client, mac: text.slice(0, at), payload: text.slice(at + 1) };
-        }),
+        declared: declaredIn(listReply(declared).map(String)),
       };
     },
 
@@ -80,7 +75,7 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
     },
 
     async reap(shard, graceMs) {
-      return Number(await runner.onShard('reap', shard, [now(), graceMs]));
+      return Number(await reaps.ask(shard, [graceMs]));
     },
   };
 }
@@ -88,6 +83,17 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
 /** Returns the clients with a fact. Fields are `client fact`. */
 const clientsWith = (fields: readonly string[], fact: string): string[] =>
   fields.filter((field) => field.endsWith(` ${fact}`)).map((field) => field.slice(0, -fact.length - 1));
+
+/** Reads a hash of declarations: each client, and `mac payload`. */
+function declaredIn(hash: readonly string[]): Declared[] {
+  const found: Declared[] = [];
+  for (let i = 0; i + 1 < hash.length; i += 2) {
+    const [client = '', text = ''] = hash.slice(i, i + 2);
+    const at = text.indexOf(' ');
+    found.push({ client, mac: text.slice(0, at), payload: text.slice(at + 1) });
+  }
+  return found;
+}
 
 const argumentsOf = ({ holdId, walletId, keyHash, amountNusd, month, budgetIds }: RestoredAmount): string[] => [
   holdId,

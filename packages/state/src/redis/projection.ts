@@ -18,7 +18,7 @@ import { listReply, type ScriptRunner } from './script-runner.ts';
 import { StepBatch } from './step-batch.ts';
 
 /** `now` is empty outside tests, because the scripts use Redis' own clock. */
-export function redisProjection(runner: ScriptRunner, now: () => string): ProjectionPort {
+export function redisProjection(runner: ScriptRunner, now: () => string): Omit<ProjectionPort, 'watchSettlements'> {
   const takes = new StepBatch(runner, 'takeSettlements', () => '');
   const indexKey: ProjectionPort['indexKey'] = async ({ keyHash, shard, secrets }) => {
     const entry = (secretHash: string): string => (secretHash === keyHash ? String(shard) : `${shard} ${keyHash}`);

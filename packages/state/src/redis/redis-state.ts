@@ -13,6 +13,7 @@ import { isDenial, readsControlKeys } from './inspect.ts';
 import { readMemoryUse } from './memory-use.ts';
 import { redisProjection } from './projection.ts';
 import { readJson, ScriptRunner } from './script-runner.ts';
+import { watchSettlements } from './watch-settlements.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */
@@ -63,6 +64,7 @@ export function createRedisState({
     ...redisAdmission(runner, now),
     ...epochs,
     ...redisProjection(runner, now),
+    watchSettlements: (wake) => watchSettlements(() => connectRedis(url, { commandTimeoutMs, name }), wake),
     ...redisCatalog(runner),
     ...redisHealth(runner),
     ...redisReceipts(runner),

@@ -20,7 +20,6 @@ const shardScripts = {
   book: projection.bookScript,
   forget: projection.forgetScript,
   reserve: projection.reserveScript,
-  join: membership.joinScript,
   leave: membership.leaveScript,
   beginEpoch: epochs.beginEpochScript,
   admitDeclared: epochs.admitDeclaredScript,
@@ -34,7 +33,6 @@ const shardScripts = {
   putBudget: projection.putBudgetScript,
   removeBudget: projection.removeBudgetScript,
   mint: admission.mintScript,
-  reap: membership.reapScript,
   acknowledge: projection.acknowledgeScript,
   watermark: projection.watermarkScript,
   publishCatalog: shardless.publishCatalogScript,
@@ -43,11 +41,14 @@ const shardScripts = {
   readMeasurements: shardless.readMeasurementsScript,
 } as const;
 
-/** Scripts that do the steps of several requests in one call (`step-batch.ts`). */
+/** Scripts for several requests (`step-batch.ts`) or shards (`shard-batch.ts`) in one call. */
 const batchScripts = {
   redeem: admission.redeemScript,
   settle: admission.settleScript,
   takeSettlements: projection.takeSettlementsScript,
+  join: membership.joinScript,
+  readMembers: membership.readMembersScript,
+  reap: membership.reapScript,
 } as const;
 
 export type ScriptName = keyof typeof shardScripts;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateUnavailableError } from '@sotto/state';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { until } from '@sotto/test-servers';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { settlementOf } from '../fixtures.ts';
 import { amounts, type DrivenState, place, result, shard, walletId } from './world.ts';
 
@@ -65,6 +66,24 @@ export function settlementSuite(driven: DrivenState): void {
       expect(await driven.state.readSettlements(shard, '0-0', 10)).toEqual([
         { streamId: settled?.streamId, payload: 'charge of hold', mac: 'mac of hold' },
       ]);
+    });
+
+    test('wakes who watches, who then reads until there is none', async () => {
+      let woken = 0;
+      const watch = driven.state.watchSettlements(() => {
+        woken += 1;
+      });
+      watch.start();
+      onTestFinished(watch.stop);
+      await settle(4n);
+      await until(() => woken > 0, 'it is woken by the settlement, or by the beginning of its connection');
+      const { entries, reader } = await driven.state.takeSettlements(shard, '0-0', 10);
+      await driven.state.acknowledge(shard, entries.at(-1)?.streamId ?? '', reader);
+      // Nothing else wakes a watch that has begun.
+      const before = woken;
+      await redeem({ holdId: 'next' });
+      await settle(4n, 'next');
+      await until(() => woken > before, 'it is woken by the next settlement');
     });
 
     test('of nothing releases everything, and without an entry does not reach the ledger', async () => {

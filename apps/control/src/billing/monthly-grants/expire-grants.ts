@@ -16,11 +16,17 @@ const batch = 200;
 /** The time in which requests that began in the past month end and are booked. */
 const turnMs = 3_600_000;
 
+const isLeftOver = 'amount_nusd > spent_nusd + expired_nusd';
+
+/** The question whether something is left of a grant of a past month (`due-work.ts`). */
+export const grantIsLeftOver = `exists (
+  select from monthly_grants where month < to_char($1 at time zone 'utc', 'YYYY-MM') and ${isLeftOver})`;
+
 /** Returns some of the accounts with something left of a grant of a month before this one. */
 export async function findExpiring(pool: pg.Pool, month: string): Promise<readonly string[]> {
   const { rows } = await pool.query<{ account_id: string }>(
     `select account_id from (
-       select distinct account_id from monthly_grants where month < $1 and amount_nusd > spent_nusd + expired_nusd
+       select distinct account_id from monthly_grants where month < $1 and ${isLeftOver}
      ) left_over order by random() limit ${batch}`,
     [month],
   );

@@ -6,7 +6,7 @@ import { inTransaction } from '../../database/in-transaction.ts';
 import type { Domain } from '../../domain.ts';
 import { creditWithin, ledgerAccounts } from '../../ledger/post-transaction.ts';
 import type { AccountGrantDependencies } from './account-grant.ts';
-import { expireGrants, findExpiring } from './expire-grants.ts';
+import { expireGrants, findExpiring, grantIsLeftOver } from './expire-grants.ts';
 import { forgetIdentities, readIdentities, rememberIdentities } from './grant-identities.ts';
 
 export interface MonthlyGrantsDependencies extends AccountGrantDependencies {
@@ -63,9 +63,9 @@ export function buildMonthlyGrants(deps: MonthlyGrantsDependencies): MonthlyGran
   return {
     defaultNusd: monthlyGrantNusd,
     giveTo,
-    tasks: (failed) => [
+    tasks: (failed, due) => [
       ...(monthlyGrantNusd === undefined ? [] : [repeat(giveMs, giveDue, failed('monthly grants'))]),
-      repeat(expireMs, expireDue, failed('expiry of grants')),
+      due.when({ question: grantIsLeftOver, everyMs: expireMs }, expireDue, failed('expiry of grants')),
       repeat(forgetMs, () => forgetIdentities(pool, now()), failed('identities of grants')),
     ],
   };

@@ -8,6 +8,9 @@ import { openOrder, type PlaceDependencies } from './place-order.ts';
 const batch = 8;
 const source = 'reconcile';
 
+/** The question whether an order is due (`due-work.ts`). */
+export const orderIsDue = 'exists (select from orders where next_check_at <= $1)';
+
 /**
  * Repairs the effects of crashes and lost webhooks. It asks the rails about every order that is due and opens orders
  * that were not opened. It expires unpaid orders and credits payments that we were not told of. Returns whether there

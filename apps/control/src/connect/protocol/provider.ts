@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { appScopes } from '@sotto/wire';
-import type { Account, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type pg from 'pg';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { isDatabaseUnavailable } from '../../database/failures.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { endGrant } from '../grants/end-grants.ts';
 import { type AdapterDependencies, artifactAdapters, isSecretOf } from './adapters.ts';
 import type { ProtocolKeys } from './key-store.ts';
 import { errorPage, loggedOutPage, logoutPage, protocolPagePolicy } from './pages.ts';
+import { people } from './people.ts';
 
 export interface ProviderDependencies extends Omit<AdapterDependencies, 'InvalidGrant'> {
   /** The public control origin, without `/v1`. */
@@ -51,150 +50,32 @@ export const protocolRoutes = {
  * only if they are enabled.
  */
 export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKeys): Promise<Protocol> {
-  // Not its index, which warns that each Node without an LTS label is unsupported. Those from npm have none.
-  const [{ Provider: OidcProvider }, errors, interactionPolicy] = (await Promise.all([
-    // @ts-expect-error The types know the index only.
-    import('oidc-provider/lib/provider.js'),
-    // @ts-expect-error
-    import('oidc-provider/lib/helpers/errors.js'),
-    // @ts-expect-error
-    import('oidc-provider/lib/helpers/interaction_policy/index.js'),
-  ])) as [
-    Pick<typeof import('oidc-provider'), 'Provider'>,
-    typeof import('oidc-provider')['errors'],
-    typeof import('oidc-provider')['interactionPolicy'],
-  ];
-  const { pool, origin } = deps;
+  const library = await loadLibrary();
+  const { origin } = deps;
   const isSecure = needsSecureCookies(origin);
-  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: connectBasePath } as const;
-  const prefix = isSecure ? '__Secure-' : '';
-
-  const policy = interactionPolicy.base();
-  // Ask the person for every connection. An earlier consent never gives a new one silently.
-  policy
-    .get('consent')
-    ?.checks.add(
-      new interactionPolicy.Check('not_confirmed', 'the person has to confirm', 'consent_required', ({ oidc }) =>
-        oidc.result?.consent === undefined
-          ? interactionPolicy.Check.REQUEST_PROMPT
-          : interactionPolicy.Check.NO_NEED_TO_PROMPT,
-      ),
-    );
-
-  const configuration: Configuration = {
-    adapter: artifactAdapters({ ...deps, InvalidGrant: errors.InvalidGrant }),
+  const provider = new library.Provider(`${origin}${connectBasePath}`, {
+    adapter: artifactAdapters({ ...deps, InvalidGrant: library.errors.InvalidGrant }),
     jwks: { keys: [...keys.signing] },
-    cookies: {
-      keys: [...keys.cookies],
-      names: {
-        session: `${prefix}sotto.connect_session`,
-        interaction: `${prefix}sotto.connect_interaction`,
-        resume: `${prefix}sotto.connect_resume`,
-      },
-      long: cookie,
-      short: cookie,
-    },
-    scopes: [...appScopes],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
-    responseTypes: ['code'],
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    clientDefaults: { id_token_signed_response_alg: 'ES256' },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
-    subjectTypes: ['pairwise'],
-    sectorIdentifierUriValidate: () => false,
-    pairwiseIdentifier: (_ctx, accountId, client) => subjectOf(pool, { appId: client.clientId, accountId }),
-    findAccount: (_ctx, accountId) => findPerson(pool, accountId),
-    pkce: { required: () => true },
-    allowOmittingSingleRegisteredRedirectUri: false,
-    rotateRefreshToken: true,
-    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // A connection lasts as long as its tokens, even after the browser session in which it was made.
-    expiresWithSession: async () => false,
-    revokeGrantPolicy: () => true,
-    // Never reuse an earlier grant: each connection has its own.
-    loadExistingGrant: async ({ oidc }) => {
-      const grantId = oidc.result?.consent?.grantId;
-      return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
-    },
-    clientBasedCORS: (_ctx, corsOrigin, client) =>
-      client.tokenEndpointAuthMethod === 'none' &&
-      (client.redirectUris ?? []).some((uri) => new URL(uri).origin === corsOrigin),
+    cookies: cookiesOf(keys, isSecure),
+    ...tokens,
+    ...people(deps.pool),
+    ...grants,
     routes: protocolRoutes,
-    ttl: {
-      AccessToken: 10 * minuteS,
-      AuthorizationCode: minuteS,
-      IdToken: 60 * minuteS,
-      Interaction: requestS,
-      RefreshToken: refreshTokenS,
-      Session: refreshTokenS,
-    },
-    features: {
-      devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: { enabled: false },
-      userinfo: { enabled: true },
-      revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
-      introspection: {
-        enabled: true,
-        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
-      },
-      rpInitiatedLogout: {
-        enabled: true,
-        logoutSource: async (ctx, form) => {
-          ctx.body = logoutPage(ctx.oidc.client?.clientName, form);
-        },
-        postLogoutSuccessSource: async (ctx) => {
-          ctx.body = loggedOutPage();
-        },
-      },
-    },
-    interactions: {
-      policy,
-      url: async (ctx, { uid }) => {
-        ctx.cookies.set(requestCookieName(isSecure), uid, {
-          ...cookie,
-          signed: false,
-          path: requestCookiePath(uid),
-          maxAge: requestS * 1000,
-        });
-        return `/connect/consent?uid=${encodeURIComponent(uid)}`;
-      },
-    },
+    ttl,
+    features,
+    interactions: consent(library.interactionPolicy, isSecure),
     renderError: async (ctx, out) => {
       if (ctx.accepts('json', 'html') === 'html') ctx.body = errorPage(out.error, out.error_description);
       else ctx.body = out;
     },
-  };
-
-  const provider = new OidcProvider(`${origin}${connectBasePath}`, configuration);
+  });
   // Only hashes of secrets are stored, so compare hashes.
   provider.Client.prototype.compareClientSecret = function compareClientSecret(presented: string): boolean {
     return isSecretOf(this.clientSecret, presented);
   };
   // `asFromOrigin` sets the forwarded headers by our origin. A client's headers never decide whether this is https.
   provider.proxy = true;
-  provider.onerror = deps.onFailure;
-  const failures = new WeakMap<KoaContextWithOIDC, unknown>();
-  provider.on('server_error', (ctx, error) => {
-    failures.set(ctx, error);
-    if (!isDatabaseUnavailable(error)) deps.onFailure(error);
-  });
-  provider.use(async (ctx: KoaContextWithOIDC, next) => {
-    ctx.set('content-security-policy', protocolPagePolicy);
-    ctx.set('referrer-policy', 'no-referrer');
-    try {
-      const ending = await grantToEnd(provider, ctx);
-      await next();
-      if (ending !== undefined && ctx.status === 303) await endGrant(deps, ending);
-    } catch (error) {
-      failures.set(ctx, error);
-      if (!isDatabaseUnavailable(error)) deps.onFailure(error);
-      ctx.status = 500;
-      ctx.body = { error: 'server_error', error_description: 'An internal error occurred.' };
-    }
-    if (isDatabaseUnavailable(failures.get(ctx))) answerUnavailable(ctx);
-  });
+  answerFailures(provider, deps);
   const handle = provider.callback();
   return {
     provider,
@@ -203,6 +84,144 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
       await handle(request, response);
     },
   };
+}
+
+type Library = typeof import('oidc-provider');
+
+async function loadLibrary(): Promise<Pick<Library, 'Provider' | 'errors' | 'interactionPolicy'>> {
+  // Not its index, which warns that each Node without an LTS label is unsupported. Those from npm have none.
+  const [{ Provider: OidcProvider }, errors, interactionPolicy] = (await Promise.all([
+    // @ts-expect-error The types know the index only.
+    import('oidc-provider/lib/provider.js'),
+    // @ts-expect-error
+    import('oidc-provider/lib/helpers/errors.js'),
+    // @ts-expect-error
+    import('oidc-provider/lib/helpers/interaction_policy/index.js'),
+  ])) as [Pick<Library, 'Provider'>, Library['errors'], Library['interactionPolicy']];
+  return { Provider: OidcProvider, errors, interactionPolicy };
+}
+
+const cookieOf = (isSecure: boolean) =>
+  ({ httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: connectBasePath }) as const;
+
+function cookiesOf(keys: ProtocolKeys, isSecure: boolean): Configuration['cookies'] {
+  const prefix = isSecure ? '__Secure-' : '';
+  return {
+    keys: [...keys.cookies],
+    names: {
+      session: `${prefix}sotto.connect_session`,
+      interaction: `${prefix}sotto.connect_interaction`,
+      resume: `${prefix}sotto.connect_resume`,
+    },
+    long: cookieOf(isSecure),
+    short: cookieOf(isSecure),
+  };
+}
+
+/** How apps ask for tokens. */
+const tokens: Configuration = {
+  scopes: [...appScopes],
+  responseTypes: ['code'],
+  clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+  clientDefaults: { id_token_signed_response_alg: 'ES256' },
+  enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+  pkce: { required: () => true },
+  allowOmittingSingleRegisteredRedirectUri: false,
+  rotateRefreshToken: true,
+  issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+  clientBasedCORS: (_ctx, corsOrigin, client) =>
+    client.tokenEndpointAuthMethod === 'none' &&
+    (client.redirectUris ?? []).some((uri) => new URL(uri).origin === corsOrigin),
+};
+
+/** How long connections last. */
+const grants: Configuration = {
+  // A connection lasts as long as its tokens, even after the browser session in which it was made.
+  expiresWithSession: async () => false,
+  revokeGrantPolicy: () => true,
+  // Never reuse an earlier grant: each connection has its own.
+  loadExistingGrant: async ({ oidc }) => {
+    const grantId = oidc.result?.consent?.grantId;
+    return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
+  },
+};
+
+const ttl: Configuration['ttl'] = {
+  AccessToken: 10 * minuteS,
+  AuthorizationCode: minuteS,
+  IdToken: 60 * minuteS,
+  Interaction: requestS,
+  RefreshToken: refreshTokenS,
+  Session: refreshTokenS,
+};
+
+const features: Configuration['features'] = {
+  devInteractions: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  resourceIndicators: { enabled: false },
+  userinfo: { enabled: true },
+  revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
+  introspection: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
+  rpInitiatedLogout: {
+    enabled: true,
+    logoutSource: async (ctx, form) => {
+      ctx.body = logoutPage(ctx.oidc.client?.clientName, form);
+    },
+    postLogoutSuccessSource: async (ctx) => {
+      ctx.body = loggedOutPage();
+    },
+  },
+};
+
+/** Asks the person for every connection, on a page of the dashboard. */
+function consent(library: Library['interactionPolicy'], isSecure: boolean): Configuration['interactions'] {
+  const policy = library.base();
+  // An earlier consent never gives a new connection silently.
+  policy
+    .get('consent')
+    ?.checks.add(
+      new library.Check('not_confirmed', 'the person has to confirm', 'consent_required', ({ oidc }) =>
+        oidc.result?.consent === undefined ? library.Check.REQUEST_PROMPT : library.Check.NO_NEED_TO_PROMPT,
+      ),
+    );
+  return {
+    policy,
+    url: async (ctx, { uid }) => {
+      ctx.cookies.set(requestCookieName(isSecure), uid, {
+        ...cookieOf(isSecure),
+        signed: false,
+        path: requestCookiePath(uid),
+        maxAge: requestS * 1000,
+      });
+      return `/connect/consent?uid=${encodeURIComponent(uid)}`;
+    },
+  };
+}
+
+/** Sets the headers of every answer, ends the grant that a logout ends, and answers 500 or 503 after a failure. */
+function answerFailures(provider: OidcProvider, deps: ProviderDependencies): void {
+  const failures = new WeakMap<KoaContextWithOIDC, unknown>();
+  const note = (ctx: KoaContextWithOIDC, error: unknown): void => {
+    failures.set(ctx, error);
+    if (!isDatabaseUnavailable(error)) deps.onFailure(error);
+  };
+  provider.onerror = deps.onFailure;
+  provider.on('server_error', note);
+  provider.use(async (ctx: KoaContextWithOIDC, next) => {
+    ctx.set('content-security-policy', protocolPagePolicy);
+    ctx.set('referrer-policy', 'no-referrer');
+    try {
+      const ending = await grantToEnd(provider, ctx);
+      await next();
+      if (ending !== undefined && ctx.status === 303) await endGrant(deps, ending);
+    } catch (error) {
+      note(ctx, error);
+      ctx.status = 500;
+      ctx.body = { error: 'server_error', error_description: 'An internal error occurred.' };
+    }
+    if (isDatabaseUnavailable(failures.get(ctx))) answerUnavailable(ctx);
+  });
 }
 
 /**
@@ -245,40 +264,4 @@ const requestCookiePath = (uid: string): string => `/v1/connect/interactions/${u
 export function cookieValue(header: string | undefined, name: string): string | undefined {
   const pair = header?.split(';').find((each) => each.trim().startsWith(`${name}=`));
   return pair?.trim().slice(name.length + 1);
-}
-
-/**
- * Returns the person behind an account, with the claims that scopes can show an app. Undefined if the account does not
- * have a user any more or is disabled.
- */
-async function findPerson(pool: pg.Pool, accountId: string): Promise<Account | undefined> {
-  const { rows } = await pool.query<{ email: string; email_verified: boolean }>(
-    'select u.email, u.email_verified from accounts a join auth_user u on u.id = a.user_id where a.id = $1 and a.disabled_at is null',
-    [accountId],
-  );
-  const [person] = rows;
-  if (person === undefined) return undefined;
-  const { email, email_verified } = person;
-  return { accountId, claims: async () => ({ sub: accountId, email, email_verified }) };
-}
-
-/** A person's account and the app that asks about it. */
-interface Known {
-  readonly appId: string;
-  readonly accountId: string;
-}
-
-/** Returns the name under which an app knows an account. It is created at first use and never changes. */
-export async function subjectOf(pool: pg.Pool, { appId, accountId }: Known): Promise<string> {
-  const { rows } = await pool.query<{ subject: string }>(
-    `with made as (
-       insert into connect_subjects (app_id, account_id, subject) values ($1, $2, $3)
-       on conflict (app_id, account_id) do nothing returning subject)
-     select subject from made union all
-     select subject from connect_subjects where app_id = $1 and account_id = $2`,
-    [appId, accountId, randomBytes(16).toString('base64url')],
-  );
-  const [row] = rows;
-  // Another process has just created it, after this statement began.
-  return row === undefined ? subjectOf(pool, { appId, accountId }) : row.subject;
 }

@@ -1,3 +1,4 @@
+import { settledChannel } from '../settled-channel.ts';
 import { batches, budgets, guard, holds, names, notes, records, rights, secrets } from './parts.ts';
 
 /** The steps of one request: mint, redeem, cancel, settle. */
@@ -176,7 +177,7 @@ return {count()}
 /**
  * ARGV: tombstone ttl ms, then requests as in `batches`, each with: hold id, charge, used tokens, payload ('' for none), mac. Closes
  * an unknown hold too, because its redeem may arrive later. A reaped hold is noted with its former wallet. Replies with the entry
- * in the stream, or '' for none.
+ * in the stream, or '' for none. Announces the first entry of a stream. Without the right to do so it settles all the same.
  */
 export const settleScript = `${names}${guard}${batches}${budgets}${records}${notes}
 local closed_ms = ARGV[1]
@@ -215,6 +216,8 @@ return each_request('settle', 5, function(at)
   end
   redis.call('SET', done_key(id), 'settled', 'PX', closed_ms, 'NX')
   if payload == '' then return '', true end
-  return redis.call('XADD', P .. 'stream', '*', 'p', payload, 'm', ARGV[at + 4]), true
+  local place = redis.call('XADD', P .. 'stream', '*', 'p', payload, 'm', ARGV[at + 4])
+  if redis.call('XLEN', P .. 'stream') == 1 then redis.pcall('PUBLISH', '${settledChannel}', '') end
+  return place, true
 end)
 `;

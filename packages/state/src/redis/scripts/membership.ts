@@ -1,25 +1,38 @@
-import { budgets, guard, holds, names, records, releaseAbandoned } from './parts.ts';
+import { batches, budgets, eachShard, guard, holds, names, records, releaseAbandoned } from './parts.ts';
 
 /** The members by their leases, and the holds of former members. */
 
 /**
- * ARGV from 5: now, lease ttl ms, declaration ('' for nothing to declare, '-' for a renewal), mac. Renews the lease
- * of a member. Admits a caller without a declaration. Stores other declarations until control has restored them. The first write is
- * a deletion, which works in a Redis that is out of memory, so that leases do not lapse there.
+ * ARGV: now, then requests as in `batches`, each with: lease ttl ms, declaration ('' for nothing to declare, '-' for a renewal), mac.
+ * Renews the lease of a member. Admits a caller without a declaration. Stores other declarations until control has restored them. The
+ * first write is a deletion, which works in a Redis that is out of memory, so that leases do not lapse there.
  */
-export const joinScript = `${names}${guard}
-local n, refused, open = guard('join')
-if refused then return refused end
-if not n and ARGV[7] == '-' then return {'refused', 'not_joined', tonumber(ARGV[2])} end
-if not n and ARGV[7] ~= '' then
-  redis.call('HSET', P .. 'declared', ARGV[1], ARGV[8] .. ' ' .. ARGV[7])
-  return {0, 'declared', open and 1 or 0, 0}
-end
-local lease_until = now_ms(ARGV[5]) + tonumber(ARGV[6])
-redis.call('HDEL', CLIENTS, ARGV[1] .. ' suspect')
-redis.call('HSET', CLIENTS, ARGV[1] .. ' until', int(lease_until))
-if not n then redis.call('HSET', CLIENTS, ARGV[1] .. ' n', 0) end
-return {tonumber(n or 0), 'joined', open and 1 or 0, int(lease_until)}
+export const joinScript = `${names}${guard}${batches}
+local now = now_ms(ARGV[1])
+local function is_member(client) return redis.call('HEXISTS', CLIENTS, client .. ' n') == 1 end
+return each_request('join', 3, function(at, client)
+  local open = redis.call('HGET', EPOCH, 'open') == '1' and 1 or 0
+  local is_in = is_member(client)
+  if not is_in and ARGV[at + 1] ~= '' then
+    redis.call('HSET', P .. 'declared', client, ARGV[at + 2] .. ' ' .. ARGV[at + 1])
+    return {'declared', open, 0}
+  end
+  local lease_until = int(now + tonumber(ARGV[at]))
+  redis.call('HDEL', CLIENTS, client .. ' suspect')
+  redis.call('HSET', CLIENTS, client .. ' until', lease_until)
+  if not is_in then redis.call('HSET', CLIENTS, client .. ' n', 0) end
+  return {'joined', open, lease_until}
+end, function(at, epoch)
+  if ARGV[at + 6] == '-' and not is_member(ARGV[at]) then return {'refused', 'not_joined', tonumber(epoch)} end
+end)
+`;
+
+/** Returns for each shard of KEYS: its epoch, '1' if it is open, the clients' fields, and the declarations. */
+export const readMembersScript = `${names}${eachShard}
+return each_shard(function()
+  local e = redis.call('HMGET', EPOCH, 'id', 'open')
+  return {e[1], e[2], redis.call('HKEYS', CLIENTS), redis.call('HGETALL', P .. 'declared')}
+end)
 `;
 
 /** ARGV from 5: now. Removes a caller that leaves, so that rebuilds do not wait for it. */
@@ -36,33 +49,35 @@ return {0}
 `;
 
 /**
- * ARGV: now, grace ms. A lapsed lease is first suspect, and reaped only if it is not renewed within the grace period. After a pause
- * of Redis or a forward step of its clock, all members are late at once. Returns the number of released holds. The first write is a
- * deletion, as in `join`.
+ * ARGV: now, then for each shard of KEYS: grace ms. A lapsed lease is first suspect, and reaped only if it is not renewed within the
+ * grace period. After a pause of Redis or a forward step of its clock, all members are late at once. Returns for each shard the number
+ * of released holds. The first write is a deletion, as in `join`.
  */
-export const reapScript = `${names}${budgets}${records}${holds}${releaseAbandoned}
-if redis.call('HGET', KEYS[1], 'open') ~= '1' then return 0 end
-redis.call('HDEL', CLIENTS, 'none')
-local now, grace = now_ms(ARGV[1]), tonumber(ARGV[2])
-local alive, reaped = {}, false
-for client, f in pairs(read_clients()) do
-  if f.lapsed then
-    if now - f.lapsed > 86400000 then redis.call('HDEL', CLIENTS, client .. ' lapsed') end
-  elseif f['until'] > now then
-    alive[client] = true
-  else
-    -- A suspicion in the future means that the clock was set back.
-    if not f.suspect or f.suspect > now then
-      f.suspect = now
-      redis.call('HSET', CLIENTS, client .. ' suspect', int(now))
-    end
-    if now - f.suspect < grace then
+export const reapScript = `${names}${eachShard}${budgets}${records}${holds}${releaseAbandoned}
+local now = now_ms(ARGV[1])
+return each_shard(function(grace_ms)
+  if redis.call('HGET', EPOCH, 'open') ~= '1' then return 0 end
+  redis.call('HDEL', CLIENTS, 'none')
+  local alive, reaped = {}, false
+  for client, f in pairs(read_clients()) do
+    if f.lapsed then
+      if now - f.lapsed > 86400000 then redis.call('HDEL', CLIENTS, client .. ' lapsed') end
+    elseif f['until'] > now then
       alive[client] = true
     else
-      reaped = true
-      lapse(client, now)
+      -- A suspicion in the future means that the clock was set back.
+      if not f.suspect or f.suspect > now then
+        f.suspect = now
+        redis.call('HSET', CLIENTS, client .. ' suspect', int(now))
+      end
+      if now - f.suspect < tonumber(grace_ms) then
+        alive[client] = true
+      else
+        reaped = true
+        lapse(client, now)
+      end
     end
   end
-end
-return reaped and release_abandoned(alive) or 0
+  return reaped and release_abandoned(alive) or 0
+end)
 `;

@@ -7,7 +7,7 @@ import { lateMs } from '../../bounds.ts';
  * Every step of a caller begins with ARGV: client, epoch, acked, lease until (`membership/membership.ts`). It returns the number of
  * the caller's steps first, negative if this step was one. A refused step returns `refused`, the reason and the shard's epoch.
  *
- * `redeem` and `settle` do the steps of several requests in one call, on one shard after the other. `enter` chooses the shard.
+ * Some scripts do the steps of several requests in one call, on one shard after the other. `enter` chooses the shard.
  */
 
 export const names = `
@@ -115,7 +115,7 @@ local function guard(kind, at)
     redis.call('DEL', EPOCH)
     return nil, {'refused', 'rolled_back', theirs}
   end
-  if kind == 'join' then return c[1], nil, e[2] == '1' end
+  if kind == 'join' then return tonumber(c[1] or 0), nil, e[1] end
   if not c[1] then return nil, {'refused', 'not_joined', theirs} end
   if kind ~= 'project' and e[2] ~= '1' then return nil, {'refused', 'not_open', theirs} end
   return tonumber(c[1]), nil, e[1]
@@ -361,6 +361,22 @@ local function each_request(kind, width, handle, find_refusal)
     end
     found[i] = reply
     at = at + 5 + requests * width
+  end
+  return found
+end
+`;
+
+/**
+ * Does the same on every shard of KEYS. ARGV: one value for all, then one for each shard if the script has one. A shard whose records
+ * are damaged replies `error` and the message, and affects no other.
+ */
+export const eachShard = `
+local function each_shard(handle)
+  local found = {}
+  for i = 1, #KEYS do
+    enter(KEYS[i])
+    local is_done, answer = pcall(handle, ARGV[i + 1])
+    found[i] = is_done and answer or {'error', type(answer) == 'table' and answer.err or tostring(answer)}
   end
   return found
 end

@@ -1,0 +1,73 @@
+import { until } from '@sotto/test-servers';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
+import { DueWork } from './due-work.ts';
+
+const { pool } = await openTestDatabase();
+await pool.query('create table letters (send_at timestamptz not null)');
+const question = 'exists (select from letters where send_at <= $1)';
+
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+let clock = Date.parse('2027-01-01T00:00:00Z');
+let due: DueWork;
+beforeEach(() => {
+  due = new DueWork(pool, () => clock, rethrow);
+  due.start();
+});
+afterEach(async () => {
+  await due.stop();
+  await pool.query('delete from letters');
+});
+
+const write = (sendAt: number) => pool.query('insert into letters values ($1)', [new Date(sendAt)]);
+const sendDue = () => pool.query('delete from letters where send_at <= $1', [new Date(clock)]);
+
+it('runs a task at its start, then only when its question is answered with yes', async () => {
+  let runs = 0;
+  const task = due.when(
+    { question, everyMs: 1_000 },
+    async () => {
+      runs += 1;
+      await sendDue();
+    },
+    rethrow,
+  );
+  const asked: number[] = [];
+  const other = due.when({ question: 'true', everyMs: 1_000 }, async () => void asked.push(runs), rethrow);
+  task.start();
+  other.start();
+  await write(clock + 60_000);
+  await until(() => asked.length > 3, 'all were asked several times');
+  expect(runs).toBe(1);
+  clock += 60_000;
+  await until(() => runs === 2, 'the letter is due');
+  await until(async () => (await pool.query('select 1 from letters')).rowCount === 0, 'it is sent');
+  await task.stop();
+  await write(clock);
+  const after = asked.length;
+  await until(() => asked.length > after + 1, 'the others are asked');
+  expect(runs).toBe(2);
+  await other.stop();
+});
+
+it('runs a task that fails again while its question is answered with yes', async () => {
+  const failures: unknown[] = [];
+  await write(clock);
+  const task = due.when(
+    { question, everyMs: 1_000 },
+    async () => {
+      if (failures.length < 2) throw new Error('no post');
+      await sendDue();
+    },
+    (error) => failures.push(error),
+  );
+  task.start();
+  await until(
+    async () => (await pool.query('select 1 from letters')).rowCount === 0,
+    'it is sent at the third attempt',
+  );
+  expect(failures).toHaveLength(2);
+  await task.stop();
+});

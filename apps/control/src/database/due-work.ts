@@ -1,0 +1,73 @@
+import { type Repeated, repeat, type Task } from '@sotto/server';
+import type pg from 'pg';
+import { prepared } from './prepared.ts';
+
+/** When a task has something to do. */
+export interface Due {
+  /** An SQL condition. `$1` is the present time. */
+  readonly question: string;
+  /** The interval at which it is asked, in ms: a number of seconds. */
+  readonly everyMs: number;
+}
+
+/** The interval at which Postgres is asked, in ms. */
+const askMs = 1_000;
+/** The interval at which a task runs unasked, in ms. */
+const unaskedMs = 600_000;
+
+interface Work extends Due {
+  /** Of `performance.now()`. */
+  askedAt: number;
+  readonly wake: () => void;
+}
+
+/** Asks Postgres for all tasks in one statement whether they have something to do, so that an idle service asks once a second. */
+export class DueWork implements Task {
+  readonly #work = new Set<Work>();
+  readonly #asking: Repeated;
+
+  constructor(pool: Pick<pg.Pool, 'query'>, now: () => number, failed: (error: unknown) => void) {
+    this.#asking = repeat(askMs, () => this.#ask(pool, new Date(now())), failed);
+  }
+
+  start(): void {
+    this.#asking.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#asking.stop();
+  }
+
+  /**
+   * Returns a task that runs at its start, when its question is answered with yes, and when it is woken. After a failure it pauses for
+   * `everyMs`. One that resolves to true has more work and runs again at once.
+   */
+  when({ question, everyMs }: Due, task: () => Promise<unknown>, failed: (error: unknown) => void): Repeated {
+    const repeated = repeat(unaskedMs, task, failed, { pauseMs: everyMs });
+    const work: Work = { question, everyMs, askedAt: performance.now(), wake: repeated.wake };
+    return {
+      wake: repeated.wake,
+      start: () => {
+        this.#work.add(work);
+        repeated.start();
+      },
+      stop: () => {
+        this.#work.delete(work);
+        return repeated.stop();
+      },
+    };
+  }
+
+  async #ask(pool: Pick<pg.Pool, 'query'>, now: Date): Promise<void> {
+    const at = performance.now();
+    const asked = [...this.#work].filter(({ askedAt, everyMs }) => at - askedAt >= everyMs);
+    if (asked.length === 0) return;
+    const answers = asked.map(({ question }, place) => `(${question}) as "${place}"`);
+    const statement = prepared(`select $1::timestamptz as now, ${answers.join(', ')}`);
+    const { rows } = await statement<Readonly<Record<number, boolean>>>(pool, [now]);
+    for (const [place, work] of asked.entries()) {
+      work.askedAt = at;
+      if (rows[0]?.[place] === true) work.wake();
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSwitchedOn } from '@sotto/router';
+import { repeat } from '@sotto/server';
+import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
+import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
+import { buildAlerts } from './alerts/alerts.ts';
+import { buildBilling } from './billing/billing.ts';
+import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
+import { watchMemory } from './capacity/watch-memory.ts';
+import { buildCatalog } from './catalog/catalog.ts';
+import type { PlaneUptime } from './catalog/plane-uptime.ts';
+import type { Domain } from './domain.ts';
+import { buildKeys } from './keys/keys.ts';
+import { buildMoneyAudit } from './money-audit/money-audit.ts';
+import { buildOperator } from './operator/operator.ts';
+import type { ControlOptions, Parts } from './parts.ts';
+import { buildProjection } from './projection/projector.ts';
+import { buildRouting } from './routing/routing.ts';
+import { buildSettlement } from './settler/settler.ts';
+import { buildSignIn } from './sign-in/sign-in.ts';
+import { buildTickets } from './tickets/tickets.ts';
+import { buildUsage } from './usage/usage.ts';
+import type { Issuer } from './wallets/issuer.ts';
+import type { WalletDependencies } from './wallets/wallets.ts';
+import { buildWorkspaces } from './workspaces/workspaces.ts';
+
+const traceMs = 2_000;
+/** Less than a minute, so that no minute is left out. */
+const noteMs = 20_000;
+
+/** Returns the domains whose tasks need no database. They run during migrations. */
+export function earlyDomains(parts: Parts, options: ControlOptions, uptime: PlaneUptime): readonly Domain[] {
+  const { keeper, connect, tracing } = parts;
+  const offers = offersOf(parts, options);
+  const capabilities = (): CapabilitiesAnswer => ({
+    image_generation: { enabled: offers('image') },
+    speech_synthesis: { enabled: offers('speech') },
+    connected_apps: { enabled: connect !== undefined },
+    anonymous_wallets: { enabled: options.issuer !== undefined },
+  });
+  return [
+    buildCatalog({ keeper, capabilities, planes: () => uptime.planes }),
+    { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
+  ];
+}
+
+/** Returns the domains whose tasks need the database, in the order in which they start and stop. */
+export async function lateDomains(
+  parts: Parts,
+  options: ControlOptions,
+  uptime: PlaneUptime,
+): Promise<readonly Domain[]> {
+  const { state, pool, metrics, events, limits, maxima, mailer, origin, sessionSecrets, now } = parts;
+  const { projector, project, settler, shards, keeper, grants, signUp, connect, isAlone } = parts;
+  const controlLimit = limits.control;
+  const billing = await buildBilling({ ...options.billing, pool, events, project, origin, now });
+  return [
+    shards,
+    watchMemory(state, metrics),
+    { tasks: (failed) => [repeat(noteMs, () => uptime.note(), failed('plane_uptime'))] },
+    buildProjection({ projector, databaseUrl: options.databaseUrl, isAlone }),
+    buildSettlement({ settler, metrics, now, isAlone }),
+    buildMoneyAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
+    buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }),
+    ticketDomain(parts, options),
+    buildRouting({ pool, keeper, projector }),
+    buildUsage({ pool, state, retention: options.usageRetention, events, now }),
+    buildKeys({ pool, projector, keeper, maxima, limits }),
+    buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit }),
+    buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
+    grants,
+    buildAccountDeletion({ pool, projector, state, project }),
+    buildAlerts({
+      ...{ pool, sessionSecrets, origin, mailer, events, now },
+      network: { networks: options.webhookNetworks },
+    }),
+    billing,
+    ...(connect === undefined ? [] : [connect]),
+    ...(await walletDomains(parts, options.issuer, billing)),
+  ];
+}
+
+function ticketDomain(parts: Parts, options: ControlOptions): Domain {
+  const { state, pool, projector, keeper, shards, now } = parts;
+  const { confidentialOrigin, secrets } = options;
+  const { monthlyGrantNusd } = options.billing;
+  return buildTickets({
+    ...{ state, projector, keeper, confidentialOrigin, now },
+    offers: offersOf(parts, options),
+    adviseOnEmpty: (accountId) => adviseOnEmpty({ pool, monthlyGrantNusd, now }, accountId),
+    confidentialAddress: options.confidentialAddress,
+    ticketSealingKey: secrets.ticketSealingKey,
+    accountRefKey: secrets.accountRefKey,
+    ticketForm: () => shards.epochs.ticketForm,
+    ticketTtlMs: options.ticketTtlMs,
+  });
+}
+
+/** Loads the code of anonymous wallets only if they are on. */
+async function walletDomains(
+  { pool, state, projector, events, now }: Parts,
+  issuer: Issuer | undefined,
+  { orderWallet }: Pick<WalletDependencies, 'orderWallet'>,
+): Promise<readonly Domain[]> {
+  if (issuer === undefined) return [];
+  const { buildWallets } = await import('./wallets/wallets.ts');
+  return [buildWallets({ pool, state, projector, issuer, orderWallet, events, now })];
+}
+
+const offersOf =
+  ({ keeper }: Parts, { media }: ControlOptions) =>
+  (operation: Operation): boolean =>
+    isSwitchedOn(media, operation) && keeper.isServed(operation);
