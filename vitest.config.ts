@@ -46,6 +46,7 @@ export default defineConfig({
             '{packages,apps}/*/src/**/*.test.ts',
             'test/privacy/layers/*.test.ts',
             'tools/{ci,mutants,reference,stress}/*.test.ts',
+            'tools/fuzz/evidence.test.ts',
           ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // A worker loads each module once for all its files. Unit tests mock no module, and restore each global that they replace.
@@ -62,6 +63,7 @@ export default defineConfig({
           exclude: [
             'test/privacy/layers/**',
             'tools/{ci,mutants,reference,stress}/**',
+            'tools/fuzz/evidence.test.ts',
             ...thoroughFiles,
             '**/node_modules/**',
             '**/dist/**',

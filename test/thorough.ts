@@ -72,7 +72,7 @@ export const thorough: readonly Thorough[] = [
   {
     files: 'test/contract/agents/agents.test.ts',
     leftOut: 'files',
-    changes: ['packages/client/src/{command,dialects,proxy}/**', 'docs/tools/**'],
+    changes: ['packages/dialects/src/**', 'packages/client/src/{command,proxy}/**', 'docs/tools/**'],
   },
   {
     files: 'test/contract/sdks/{clients,other-languages}.test.ts',
@@ -101,7 +101,7 @@ export const thorough: readonly Thorough[] = [
     ],
   },
   {
-    files: 'tools/{bench,fuzz,routing-simulation,wallet-guessing}/**/*.test.ts',
+    files: 'tools/{{bench,routing-simulation,wallet-guessing}/**/*,fuzz/{bit-flips,corpus,http}}.test.ts',
     leftOut: 'files',
     changes: ['tools/{bench,fuzz,routing-simulation,wallet-guessing}/**'],
   },

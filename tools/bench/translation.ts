@@ -5,7 +5,7 @@ import {
   type Translation,
   translateMessages,
   translateResponses,
-} from '@sotto/client/testing';
+} from '@sotto/dialects';
 import { percentile } from './cpu.ts';
 
 const models: Models = { resolve: (name) => name, find: () => undefined };

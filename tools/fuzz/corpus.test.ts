@@ -1,8 +1,8 @@
-import { SeededRandom } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
 import { readCorpus } from './engine/corpus.ts';
 import { mutateInput } from './engine/mutate-input.ts';
 import { readOnce, SlowInputs } from './engine/read-once.ts';
+import { SeededRandom } from './engine/seeded-random.ts';
 import { targetGroups } from './targets/index.ts';
 
 // Replays the stored inputs and a few hundred new ones. `npm run fuzz` runs millions, and searches for new code.

@@ -1,11 +1,11 @@
-import { takeGround } from './ground/take-ground.ts';
+import { hardenProcess } from './hardening/harden-process.ts';
 
 // Libraries read variables while they load. So load them only after the variables were taken away.
-const ground = takeGround();
-if (ground.ok) {
+const hardened = hardenProcess();
+if (hardened.ok) {
   const { serve } = await import('./serve.ts');
-  await serve(ground.environment);
+  await serve(hardened.environment);
 } else {
-  process.stderr.write(`sotto-confidential: ${ground.message}\n`);
+  process.stderr.write(`sotto-confidential: ${hardened.message}\n`);
   process.exitCode = 1;
 }

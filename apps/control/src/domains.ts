@@ -5,14 +5,14 @@ import { repeat, setting } from '@sotto/server';
 import type { Operation } from '@sotto/wire';
 import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
 import { buildAlerts } from './alerts/alerts.ts';
-import { buildAudit } from './audit/audit.ts';
 import { buildBilling } from './billing/billing.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
 import { watchMemory } from './capacity/watch-memory.ts';
 import { buildCatalog } from './catalog/catalog.ts';
-import type { PlaneLife } from './catalog/plane-life.ts';
+import type { PlaneUptime } from './catalog/plane-uptime.ts';
 import type { Domain } from './domain.ts';
 import { buildKeys } from './keys/keys.ts';
+import { buildMoneyAudit } from './money-audit/money-audit.ts';
 import { buildOperator } from './operator/operator.ts';
 import type { ControlOptions, Parts } from './parts.ts';
 import { buildProjection } from './projection/projector.ts';
@@ -30,7 +30,7 @@ const traceMs = 2_000;
 const noteMs = 20_000;
 
 /** Returns the domains whose tasks need no database. They run during migrations. */
-export function earlyDomains(parts: Parts, options: ControlOptions, life: PlaneLife): readonly Domain[] {
+export function earlyDomains(parts: Parts, options: ControlOptions, uptime: PlaneUptime): readonly Domain[] {
   const { keeper, connect, tracing } = parts;
   const offers = offersOf(parts, options);
   const capabilities = (): CapabilitiesAnswer => ({
@@ -40,13 +40,17 @@ export function earlyDomains(parts: Parts, options: ControlOptions, life: PlaneL
     anonymous_wallets: { enabled: options.issuer !== undefined },
   });
   return [
-    buildCatalog({ keeper, capabilities, planes: () => life.planes }),
+    buildCatalog({ keeper, capabilities, planes: () => uptime.planes }),
     { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
   ];
 }
 
 /** Returns the domains whose tasks need the database, in the order in which they start and stop. */
-export async function lateDomains(parts: Parts, options: ControlOptions, life: PlaneLife): Promise<readonly Domain[]> {
+export async function lateDomains(
+  parts: Parts,
+  options: ControlOptions,
+  uptime: PlaneUptime,
+): Promise<readonly Domain[]> {
   const { state, pool, metrics, events, limits, maxima, mailer, origin, sessionSecrets, now } = parts;
   const { projector, project, settler, shards, keeper, grants, signUp, connect, isAlone } = parts;
   const { config } = options;
@@ -55,10 +59,10 @@ export async function lateDomains(parts: Parts, options: ControlOptions, life: P
   return [
     shards,
     watchMemory(state, metrics),
-    { tasks: (failed) => [repeat(noteMs, () => life.note(), failed('plane_life'))] },
+    { tasks: (failed) => [repeat(noteMs, () => uptime.note(), failed('plane_uptime'))] },
     buildProjection({ projector, databaseUrl: config.DATABASE_URL, isAlone }),
     buildSettlement({ settler, metrics, now, isAlone }),
-    buildAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
+    buildMoneyAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
     buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }),
     ticketDomain(parts, options),
     buildRouting({ pool, keeper, projector }),

@@ -1,5 +1,4 @@
 export { createAccount } from './accounts/ensure-account.ts';
-export { auditPage } from './audit/audit-state.ts';
 export { builtInBilling, readBillingPlan, readBillingSettings } from './billing/billing-settings.ts';
 export { builtInCatalog } from './catalog/catalog-keeper.ts';
 export { runCli } from './cli/cli.ts';
@@ -15,6 +14,7 @@ export type { AttributedSettlement } from './ledger/record-usage.ts';
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
+export { auditPage } from './money-audit/audit-state.ts';
 export type { ControlOptions } from './parts.ts';
 export { Projector } from './projection/projector.ts';
 export { createPerson, setPassword } from './sessions/create-person.ts';

@@ -3,7 +3,7 @@ import { type Leave, leaveServer } from '@sotto/server';
 import type { EpochKeeper } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, type ControlAppOptions } from './app.ts';
-import { PlaneLife } from './catalog/plane-life.ts';
+import { PlaneUptime } from './catalog/plane-uptime.ts';
 import { DueWork } from './database/due-work.ts';
 import { statusOf } from './doctor/origins.ts';
 import type { Domain } from './domain.ts';
@@ -37,9 +37,9 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     confidentialOrigin: options.config.confidentialOrigin,
   });
-  const life = lifeOf(parts, options, isReady);
-  const early = earlyDomains(parts, options, life);
-  const late = [...(await lateDomains(parts, options, life)), buildPages({ dashboard })];
+  const uptime = uptimeOf(parts, options, isReady);
+  const early = earlyDomains(parts, options, uptime);
+  const late = [...(await lateDomains(parts, options, uptime)), buildPages({ dashboard })];
   const app = await appOf(parts, options, { domains: [...early, ...late], dashboard, isReady });
   const { metrics, settler, shards, keeper } = parts;
   return {
@@ -63,8 +63,8 @@ const readinessOf =
     );
   };
 
-const lifeOf = ({ pool, now }: Parts, { config }: ControlOptions, isReady: () => Promise<boolean>): PlaneLife =>
-  new PlaneLife({
+const uptimeOf = ({ pool, now }: Parts, { config }: ControlOptions, isReady: () => Promise<boolean>): PlaneUptime =>
+  new PlaneUptime({
     ...{ pool, isReady, now },
     // The broker may have a certificate of its own.
     isBrokerReady: async () =>

@@ -13,7 +13,7 @@ const packages = join(here, '..');
 const out = process.argv[2] ?? join(here, 'dist/package');
 
 /** The packages to bundle. The declarations also name their types. */
-const parts = ['client', 'attestation', 'contract', 'money', 'wire'];
+const parts = ['client', 'attestation', 'contract', 'dialects', 'money', 'wire'];
 
 /** `undici` needs it. */
 const oldestNode = '22.19.0';

@@ -1,4 +1,4 @@
-import { errorEnvelope, errorHeaders, type ServiceError } from '@sotto/wire';
+import { errorEnvelope, errorHeaders, type ServiceError, sentStatus } from '@sotto/wire';
 import { secureRandom, toHex } from './e2ee/bytes.ts';
 import { ClientError, type ClientErrorCode } from './errors.ts';
 import type { ContentAnswer } from './gateway/platform.ts';
@@ -37,11 +37,7 @@ async function* piecesOf({ body }: Response): AsyncIterable<Uint8Array> {
   }
 }
 
-/**
- * The status of failures after the request was sent, so that it may be charged. No SDK retries 424 by itself. Many retry
- * any 5xx and ignore `x-should-retry`.
- */
-export const sentStatus = 424;
+/** What comes after the request was sent: it may be charged. */
 const sent = { status: sentStatus, retry: false } as const;
 /** Statuses for failures of the client itself, and whether a retry can help. */
 const statuses: Partial<Record<ClientErrorCode, { readonly status: number; readonly retry: boolean }>> = {

@@ -38,6 +38,13 @@ export const usdPerMillionToPico = (usd: number): PicoUsd | undefined => exactSc
 /** Converts a price in USD per single unit (an image) to pico-USD. Returns undefined as `usdPerMillionToPico` does. */
 export const usdPerUnitToPico = (usd: number): PicoUsd | undefined => exactScaled(usd, 1e12);
 
+/** The largest of these amounts, or 0. */
+export function largestAmount(amounts: readonly Nusd[]): Nusd {
+  let most = 0n;
+  for (const amount of amounts) if (amount > most) most = amount;
+  return most;
+}
+
 /** Rounds an exact sum of pico-USD up to whole nano-USD. Costs are rounded here and nowhere else. */
 export const picoToNusdRoundedUp = (pico: bigint): Nusd => (pico + 999n) / 1000n;
 

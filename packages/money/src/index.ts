@@ -1,4 +1,5 @@
 export {
+  largestAmount,
   maxNusd,
   type Nusd,
   nanoPerCent,
@@ -10,6 +11,7 @@ export {
   usdToNusd,
 } from './amounts.ts';
 export { cost, noUsage, type Usage } from './cost.ts';
+export { drawCharge, leftOfGrant, type MonthlyGrant } from './draw-charge.ts';
 export { clampUsage, dearestCost, isFree, type TokenBounds } from './hold.ts';
 export {
   bytesPerToken,

@@ -16,6 +16,7 @@ export { signingAlgorithm } from './evidence/dstack-report.ts';
 export { evidenceFamilies } from './evidence/evidence-families.ts';
 export { type EvidenceQuestion, NoEvidence, queryOf, type ShownMachine } from './evidence/evidence-question.ts';
 export { loadAdapter } from './load-adapter.ts';
+export { openSealedMeter, type SealedMeter } from './sealed/sealed-meter.ts';
 export { type Documents, openDocuments } from './transport/documents.ts';
 export { attestedPool, isPrivateAddress, privatePool } from './transport/pool.ts';
 export {

@@ -50,4 +50,4 @@ export { StartError } from './start-error.ts';
 export { openTlsFiles } from './tls-files.ts';
 export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
 export { unsupportedType } from './unsupported-body.ts';
-export { withTaps } from './with-taps.ts';
+export { withObservers } from './with-observers.ts';

@@ -82,7 +82,7 @@ export {
 } from './exact-json.ts';
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
-export { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
+export { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from './json.ts';
 export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
 export { isOwnSecret, ownSecretProblem } from './own-secret.ts';
 export { preferredModel } from './preferred-model.ts';
@@ -119,7 +119,7 @@ export {
   type Preferences,
   preferencesSchema,
 } from './requests/preferences.ts';
-export { allowance, expandedSchemaBytes, hasReferences } from './requests/prompt-size.ts';
+export { allowance, expandedSchemaBytes, hasReferences, templateTokensAtMost } from './requests/prompt-size.ts';
 export {
   type MaxPrice,
   maxPriceSchema,
@@ -147,6 +147,7 @@ export {
   ticketRequestSchema,
 } from './requests/ticket-request.ts';
 export { omittable } from './requests/without-nulls.ts';
+export { sentStatus } from './sent-status.ts';
 export { SseEventTooLargeError, SseParser, sseDone, sseFrame } from './sse.ts';
 export { assertStorable, isStorable } from './storable.ts';
 export {

@@ -16,3 +16,12 @@ export const asObject = (value: unknown): JsonObject | undefined =>
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
 
 export const asString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+export const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** Returns the objects of a list. Undefined for anything else than a list. */
+export const asObjects = (value: unknown): readonly JsonObject[] | undefined =>
+  asArray(value)?.flatMap((entry): JsonObject[] => {
+    const object = asObject(entry);
+    return object === undefined ? [] : [object];
+  });

@@ -1,12 +1,5 @@
-import {
-  type ChatAnswer,
-  eventsIn,
-  type Models,
-  runStream,
-  type Translation,
-  translateMessages,
-  translateResponses,
-} from '@sotto/client/testing';
+import { type ChatAnswer, type Models, type Translation, translateMessages, translateResponses } from '@sotto/dialects';
+import { eventsIn, runStream } from '@sotto/dialects/testing';
 import { loadAdapter } from '@sotto/providers';
 import { type Said, saidReaders } from '../replay/said.ts';
 

@@ -1,4 +1,4 @@
-import { cut } from '@sotto/client/testing';
+import { cut } from '@sotto/dialects/testing';
 import { target } from '@sotto/providers/testing';
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';

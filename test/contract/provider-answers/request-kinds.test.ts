@@ -36,8 +36,7 @@ const elsewhere = {
   'usage of zeros, or without output': 'packages/providers/src/openai/usage.test.ts',
   'minutes of silence, before and after the headers': 'test/routing/silence.test.ts',
   'a body that a tool compressed': 'test/contract/own-client/proxy-dialects.test.ts',
-  'arguments that no JSON object holds, in the Messages API':
-    'packages/client/src/dialects/messages/write-message.test.ts',
+  'arguments that no JSON object holds, in the Messages API': 'packages/dialects/src/messages/write-message.test.ts',
 };
 it.each(Object.entries(elsewhere))('%s: there is a test', (_, file) => {
   expect(existsSync(new URL(`../../../${file}`, import.meta.url))).toBe(true);

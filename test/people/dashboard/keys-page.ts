@@ -28,9 +28,9 @@ export async function makeKey(page: Page, name: string, { limit = '' } = {}): Pr
   return key;
 }
 
-export async function choose(page: Page, name: string, deed: string): Promise<void> {
+export async function choose(page: Page, name: string, action: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${name}` }).click();
-  await page.getByRole('menuitem', { name: deed }).click();
+  await page.getByRole('menuitem', { name: action }).click();
 }
 
 /** Adds a person to the default workspace of another, directly in the database. Invitations have their own tests. */

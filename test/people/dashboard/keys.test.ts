@@ -353,14 +353,14 @@ await describeDashboard('keys', (stage) => {
     await page.keyboard.press('Escape');
     await makeKey(page, 'of the member');
     await row(page, 'of the member').getByText('you', { exact: true }).waitFor();
-    const deeds = async (name: string): Promise<string[]> => {
+    const actions = async (name: string): Promise<string[]> => {
       await page.getByRole('button', { name: `Actions for ${name}` }).click();
       const offered = await page.getByRole('menuitem').allTextContents();
       await page.keyboard.press('Escape');
       return offered;
     };
-    expect(await deeds('of the owner')).toEqual(['Its usage']);
-    expect(await deeds('of the member')).toEqual(['Change', 'Rotate', 'Disable', 'Its usage', 'Revoke']);
+    expect(await actions('of the owner')).toEqual(['Its usage']);
+    expect(await actions('of the member')).toEqual(['Change', 'Rotate', 'Disable', 'Its usage', 'Revoke']);
 
     const viewersPage = await stage.open('/keys', { as: viewer });
     await visit(viewersPage);

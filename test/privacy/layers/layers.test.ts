@@ -19,7 +19,8 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/state': ['wire', 'money', 'router'],
   'packages/providers': ['wire', 'money', 'router'],
   'packages/contract': ['wire', 'attestation'],
-  'packages/client': ['wire', 'money', 'attestation', 'contract'],
+  'packages/dialects': ['wire'],
+  'packages/client': ['wire', 'money', 'attestation', 'contract', 'dialects'],
   'apps/confidential': [
     ...['wire', 'server', 'attestation', 'money', 'router', 'state', 'providers', 'contract', 'yaml'],
   ],
@@ -198,11 +199,13 @@ describe('the broker', () => {
 
   it('reads its environment in one place, before anything else is loaded', () => {
     const readers = broker.filter(({ text }) => /process\s*\.\s*env|\benv\b.*from 'node:process'/.test(text));
-    expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/ground/take-ground.ts']);
+    expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/hardening/harden-process.ts']);
     const main = broker.find(({ path }) => path === 'apps/confidential/src/main.ts');
-    expect(main?.text.match(/^import .*$/gm)).toEqual(["import { takeGround } from './ground/take-ground.ts';"]);
-    const ground = broker.filter(({ path }) => path.startsWith('apps/confidential/src/ground/'));
-    const loaded = ground.flatMap(({ text }) =>
+    expect(main?.text.match(/^import .*$/gm)).toEqual([
+      "import { hardenProcess } from './hardening/harden-process.ts';",
+    ]);
+    const hardening = broker.filter(({ path }) => path.startsWith('apps/confidential/src/hardening/'));
+    const loaded = hardening.flatMap(({ text }) =>
       [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '([^']+)'/gm)].flatMap(
         ([, specifier]) => specifier ?? [],
       ),
@@ -213,7 +216,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|dialects\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

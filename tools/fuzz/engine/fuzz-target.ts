@@ -1,8 +1,8 @@
 import { type Profiler, Session } from 'node:inspector';
-import { SeededRandom } from '@sotto/attestation/testing';
 import { readCorpus } from './corpus.ts';
 import { mutateInput } from './mutate-input.ts';
 import { readOnce, SlowInputs } from './read-once.ts';
+import { SeededRandom } from './seeded-random.ts';
 import type { FuzzTarget } from './target.ts';
 
 export interface FuzzBudget {

@@ -1,5 +1,6 @@
-import { mutate, type SeededRandom } from '@sotto/attestation/testing';
 import { listOf, numbered } from '../../../test/faults/hostile/costly-bodies.ts';
+import { mutateBytes } from './mutate-bytes.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { FuzzTarget } from './target.ts';
 
 /** Longer inputs are cut. Other tests cover bulk. */
@@ -18,7 +19,7 @@ export function mutateInput(
   let bytes: Buffer = Buffer.from(parent);
   for (let changes = 1 + random.below(4); changes > 0; changes -= 1) {
     const kind = random.below(10);
-    if (kind < 2) bytes = Buffer.from(mutate(bytes, random));
+    if (kind < 2 || (kind > 4 && grammar === 'bytes')) bytes = Buffer.from(mutateBytes(bytes, random));
     else if (kind === 2) bytes = splice(bytes, other, random);
     else if (kind > 3 && grammar === 'json') bytes = Buffer.from(mutateJson(bytes.toString('utf8'), words, random));
     else if (kind > 3 && grammar === 'events') bytes = mutateLines(bytes, words, random);

@@ -1,5 +1,5 @@
-import type { SeededRandom } from '@sotto/attestation/testing';
 import { growJson, mutateInput } from './mutate-input.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { FuzzTarget } from './target.ts';
 
 /** An input that broke a promise. The cause says which one. */

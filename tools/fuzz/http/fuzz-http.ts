@@ -1,7 +1,8 @@
-import { mutate, SeededRandom } from '@sotto/attestation/testing';
 import { errorAnswerSchema, parseJson } from '@sotto/wire';
 import { Pool } from 'undici';
 import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
+import { mutateBytes } from '../engine/mutate-bytes.ts';
+import { SeededRandom } from '../engine/seeded-random.ts';
 import { type Credentials, type FuzzedRequest, makeRequest, marker } from './make-request.ts';
 import type { HttpWorld } from './world.ts';
 
@@ -130,7 +131,7 @@ async function sendBroken(
   ];
   if (body !== undefined) lines.push(`content-length: ${body.length}`);
   const bytes = Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body ?? Buffer.alloc(0)]);
-  const { text } = await speak(origin, Buffer.from(mutate(bytes, random)), { deadlineMs: 300, answers: 1 });
+  const { text } = await speak(origin, Buffer.from(mutateBytes(bytes, random)), { deadlineMs: 300, answers: 1 });
   for (const answer of readAnswers(text)) {
     if (answer.status === 500) throw new Error('an internal error');
     if (answer.status >= 400 && method !== 'HEAD') errorAnswerSchema.parse(JSON.parse(answer.body));

@@ -1,8 +1,9 @@
-import { mutate, type SeededRandom } from '@sotto/attestation/testing';
 import { buildDocument, type OpenApiDocument } from '@sotto/contract';
 import { confidentialOrigin } from '@sotto/contract/confidential';
 import { controlOrigin } from '@sotto/contract/control';
+import { mutateBytes } from '../engine/mutate-bytes.ts';
 import { mutateJson, nastyWords } from '../engine/mutate-input.ts';
+import type { SeededRandom } from '../engine/seeded-random.ts';
 
 /** One request, with everything that HTTP allows. */
 export interface FuzzedRequest {
@@ -128,7 +129,7 @@ function makeBody({ operation, components }: Described, model: string, random: S
   for (let changes = [0, 0, 1, 1, 2, 4][random.below(6)] ?? 0; changes > 0; changes -= 1)
     text = mutateJson(text, words, random);
   const bytes = Buffer.from(text);
-  return random.below(12) === 0 ? Buffer.from(mutate(bytes, random)) : bytes;
+  return random.below(12) === 0 ? Buffer.from(mutateBytes(bytes, random)) : bytes;
 }
 
 function strangeText(text: string, random: SeededRandom): string {

@@ -15,7 +15,7 @@ export const targetGroups: readonly TargetGroup[] = [
   { share: 0.15, load: async () => (await import('./requests.ts')).requestTargets },
   { share: 0.3, load: async () => (await import('./envelopes.ts')).envelopeTargets },
   { share: 0.12, load: async () => (await import('./sealed.ts')).sealedTargets() },
-  { share: 0.05, load: async () => (await import('./sealed.ts')).evidenceTargets },
+  { share: 0.05, load: async () => (await import('./evidence.ts')).evidenceTargets },
   { share: 0.03, load: async () => (await import('./webhooks.ts')).webhookTargets },
   { share: 0.05, load: async () => (await import('./files.ts')).fileTargets },
 ];

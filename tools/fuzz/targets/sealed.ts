@@ -1,5 +1,3 @@
-import { Refusal } from '@sotto/attestation/testing';
-import { fuzzTargets } from '@sotto/attestation/testing/fuzz-targets';
 import { ClientError, readPublicKey } from '@sotto/client';
 import {
   exchange,
@@ -13,7 +11,8 @@ import {
   standInEnclave,
   standInKinds,
 } from '@sotto/client/testing';
-import { openSealedMeter, readAnnouncement, readSealedBody } from '@sotto/confidential/testing';
+import { readAnnouncement, readSealedBody } from '@sotto/confidential/testing';
+import { openSealedMeter } from '@sotto/providers';
 import { FrameMeter, relayRules, ServiceError, SseEventTooLargeError, SseParser, sealedAnswerBytes } from '@sotto/wire';
 import { bytesOf, type FuzzTarget, jsonBytes, jsonOf, promise } from '../engine/target.ts';
 
@@ -260,18 +259,3 @@ function sameEventsInEverySplit(input: Buffer): void {
     `whole ${JSON.stringify(whole)}, by bytes ${JSON.stringify(bytes)}`,
   );
 }
-
-/** The targets for evidence of hardware and enclaves, in the form that is used here. */
-export const evidenceTargets: readonly FuzzTarget[] = fuzzTargets.map(({ name, share, seeds, read }) => ({
-  name: `evidence-${name.toLowerCase().replaceAll(/\W+/g, '-')}`,
-  grammar: 'bytes',
-  share: share / 10,
-  seeds,
-  async read(input) {
-    try {
-      await read(Uint8Array.from(input));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
-  },
-}));

@@ -4,8 +4,8 @@ import { type Mutant, mutantsAt } from '../mutant.ts';
 const whoPays: readonly Mutant[] = mutantsAt(
   {
     folder: 'who-pays',
-    file: 'apps/control/src/ledger/draw-charge.ts',
-    tests: ['apps/control/src/ledger/draw-charge.test.ts'],
+    file: 'packages/money/src/draw-charge.ts',
+    tests: ['packages/money/src/draw-charge.test.ts'],
   },
   [
     ['own grant first', '  own.forEach(spend);\n', ''],
@@ -32,9 +32,9 @@ const whoPays: readonly Mutant[] = mutantsAt(
       'const own = grants.slice(-1);',
     ],
     ['at most the balance', ', balanceNusd - paidNusd);', ');'],
-    ['at most what is left', 'least(missing(), leftOf(grant), balance', 'least(missing(), balance'],
+    ['at most what is left', 'least(missing(), leftOfGrant(grant), balance', 'least(missing(), balance'],
     ['at most what has expired', 'least(missing(), grant.expiredNusd)', 'missing()'],
-    ['at most the charge', 'least(missing(), leftOf(grant)', 'least(leftOf(grant)'],
+    ['at most the charge', 'least(missing(), leftOfGrant(grant)', 'least(leftOfGrant(grant)'],
     [
       'what expired and was restored is spent',
       'expiredNusd: grant.expiredNusd - nusd }',

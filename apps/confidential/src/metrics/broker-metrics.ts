@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { withTaps } from '@sotto/server';
+import { withObservers } from '@sotto/server';
 import { type Operation, operationAt } from '@sotto/wire';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BrokerEvents } from '../events.ts';
@@ -134,7 +134,7 @@ export class BrokerMetrics implements RequestMeter {
 
   /** Returns the same events, which are now counted, too. */
   counting(events: BrokerEvents): BrokerEvents {
-    return withTaps(events, {
+    return withObservers(events, {
       request: ({ operation, status, error = '' }) => this.#requests.inc({ operation, status, error }),
       refused: ({ operation: path, status, error }) =>
         this.#requests.inc({ operation: operationAt(path) ?? path, status, error }),

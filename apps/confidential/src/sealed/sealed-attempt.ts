@@ -1,8 +1,7 @@
-import type { UpstreamHeaders } from '@sotto/providers';
+import type { SealedMeter, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import type { RelayRule } from '@sotto/wire';
 import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
-import type { SealedMeter } from './sealed-meter.ts';
 
 export interface SealedAttemptOptions extends FlowingAttemptOptions {
   readonly rule: RelayRule;

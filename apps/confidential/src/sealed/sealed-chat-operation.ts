@@ -1,12 +1,12 @@
 import type { CountedOutput } from '@sotto/money';
 import type { RelayedRequest } from '@sotto/providers';
+import { openSealedMeter } from '@sotto/providers';
 import { dearestSealedPrice, type Route } from '@sotto/router';
 import { beginFlowing } from '../attempts/begin-attempt.ts';
 import type { InferenceDependencies } from '../inference/deps.ts';
 import type { Operation } from '../inference/operation.ts';
 import type { Served } from '../settlement/served.ts';
 import { SealedAttempt } from './sealed-attempt.ts';
-import { openSealedMeter } from './sealed-meter.ts';
 import { readSealedQuestion, type SealedChatQuestion } from './sealed-question.ts';
 
 /**

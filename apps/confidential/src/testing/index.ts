@@ -9,7 +9,6 @@ export type { ProviderSet } from '../providers/provider-set.ts';
 export { readReceiptSecret } from '../receipts/receipt-secret.ts';
 export { readAnnouncement } from '../sealed/sealed-announcement.ts';
 export { readSealedBody } from '../sealed/sealed-body.ts';
-export { openSealedMeter } from '../sealed/sealed-meter.ts';
 export { openTls, tlsOptions } from '../tls/open-tls.ts';
 export { TlsKeeper } from '../tls/tls-keeper.ts';
 export { makeTlsKey, type TlsKey } from '../tls/tls-key.ts';

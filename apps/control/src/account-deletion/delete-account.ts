@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { rememberDeleted } from '../billing/monthly-grants/monthly-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AlertWebhookAnswer, NewAlertWebhookAnswer } from '@sotto/contract/control/alerts';
 import type pg from 'pg';
 import { z } from 'zod';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceWebhooks } from '../database/workspace-schema.ts';

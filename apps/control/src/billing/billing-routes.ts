@@ -11,9 +11,9 @@ import { toOrderAnswer } from './orders/order-record.ts';
 import { findOrder, listOrders } from './orders/order-store.ts';
 import { type PlaceDependencies, placeOrder, type Rails } from './orders/place-order.ts';
 import { hurryCheck } from './orders/reconcile.ts';
+import { findPaymentReceipt, listPaymentReceipts } from './payment-receipts/payment-receipt-store.ts';
+import { sendPaymentReceipt } from './payment-receipts/send-payment-receipt.ts';
 import type { SavedCards } from './rails/rail.ts';
-import { findReceipt, listReceipts } from './receipts/receipt-store.ts';
-import { sendReceipt } from './receipts/send-receipt.ts';
 
 export interface BillingRoutesDependencies extends AccountGrantDependencies {
   readonly orders: PlaceDependencies;
@@ -74,12 +74,12 @@ export function serveBilling(
       return toOrderAnswer(order);
     },
 
-    'GET /v1/billing/receipts': ({ caller, query }) => listReceipts(pool, caller.accountId, query),
+    'GET /v1/billing/receipts': ({ caller, query }) => listPaymentReceipts(pool, caller.accountId, query),
 
     'GET /v1/billing/receipts/{receiptNumber}': async ({ caller, params, query, reply }) => {
-      const receipt = await findReceipt(pool, caller.accountId, params.receiptNumber);
+      const receipt = await findPaymentReceipt(pool, caller.accountId, params.receiptNumber);
       if (receipt === undefined) throw notFound('receipt');
-      return sendReceipt(reply, receipt, query.format);
+      return sendPaymentReceipt(reply, receipt, query.format);
     },
   });
 }

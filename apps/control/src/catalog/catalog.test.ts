@@ -7,7 +7,7 @@ import { createMemoryState, MemoryStore } from '@sotto/state';
 import { afterAll, describe, expect, it } from 'vitest';
 import { measurementsOf, statusOf, uptimeOf } from './catalog.ts';
 import { CatalogKeeper } from './catalog-keeper.ts';
-import { PlaneLife, planesOf } from './plane-life.ts';
+import { PlaneUptime, planesOf } from './plane-uptime.ts';
 
 const hour = 480_000;
 const model: Model = {
@@ -144,18 +144,18 @@ it('the catalog in force is published again if the state loses it while its file
   expect(refused).toEqual([file, file]);
 });
 
-it('the life of the planes counts a minute that just ended only once its note is read, or does not come', async () => {
+it('the uptime of the planes counts a minute that just ended only once its note is read, or does not come', async () => {
   const rows = [{ hour: hour - 1, noted: 60, control: 60, broker: 60, first: 60 * (hour - 1) }];
   const secondMs = 1000;
   let now = hour * 3_600_000 + 50 * secondMs;
   const ready = async () => true;
   const pool = { query: async () => ({ rows }) } as never;
-  const life = new PlaneLife({ pool, isReady: ready, isBrokerReady: ready, now: () => now });
-  await life.note();
+  const uptime = new PlaneUptime({ pool, isReady: ready, isBrokerReady: ready, now: () => now });
+  await uptime.note();
   const shares: (number | null | undefined)[] = [];
   for (const passes of [0, 20, 60]) {
     now += passes * secondMs;
-    shares.push(life.planes.control.at(-1)?.ready);
+    shares.push(uptime.planes.control.at(-1)?.ready);
   }
   expect(shares).toEqual([null, null, 0]);
 });

@@ -19,7 +19,7 @@ import { initialPreferences, type ModelListAnswer, type Preferences, ServiceErro
 import type { Domain } from '../domain.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';
-import { shareOf } from './plane-life.ts';
+import { shareOf } from './plane-uptime.ts';
 
 export interface CatalogDependencies {
   readonly keeper: CatalogKeeper;

@@ -2,7 +2,7 @@ import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/
 import type pg from 'pg';
 import { z } from 'zod';
 import { insertAccount } from '../accounts/ensure-account.ts';
-import { recordAct } from '../acts/record-act.ts';
+import { recordAct } from '../audit-log/record-act.ts';
 import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
 import { readLinkSettings } from '../config.ts';
 import { inTransaction } from '../database/in-transaction.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedisState } from '@sotto/state';
-import { auditLedger, type Finding } from '../audit/audit-ledger.ts';
-import { auditState } from '../audit/audit-state.ts';
 import { readAuditUrls } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
+import { auditLedger, type Finding } from '../money-audit/audit-ledger.ts';
+import { auditState } from '../money-audit/audit-state.ts';
 import { CliError, type CliProcess, required } from './cli-process.ts';
 
 const shown = 50;

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Settings, StartError } from '@sotto/server';
 import type pg from 'pg';
-import type { Actor } from '../acts/record-act.ts';
+import type { Actor } from '../audit-log/record-act.ts';
 import { readDatabaseUrl } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';

@@ -1,7 +1,7 @@
 import { nusdToDecimal, nusdToUsd, orderTotal, returnedNusd, usdToNusd } from '@sotto/money';
 import { pino } from 'pino';
-import { readActs } from '../acts/act-store.ts';
-import { recordAct } from '../acts/record-act.ts';
+import { readActs } from '../audit-log/read-acts.ts';
+import { recordAct } from '../audit-log/record-act.ts';
 import { readBillingPlan, readBillingSettings } from '../billing/billing-settings.ts';
 import { applyWithin } from '../billing/orders/apply-event.ts';
 import { listAllOrders, lockOrder } from '../billing/orders/order-store.ts';

@@ -1,6 +1,6 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
-import { endSilentSessions } from './silent-sessions.ts';
+import { endHalfOpenConnections } from './half-open-connections.ts';
 
 export interface DatabaseConnection {
   readonly pool: pg.Pool;
@@ -24,6 +24,6 @@ export function openDatabase(url: string): DatabaseConnection {
   // listener hears only of idle connections, not of one inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  endSilentSessions(pool, url);
+  endHalfOpenConnections(pool, url);
   return { pool, db: drizzle(pool), close: () => pool.end() };
 }

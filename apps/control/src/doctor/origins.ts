@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { type Address, reaching } from '../reach.ts';
+import { type Address, connectTo } from '../connect-to.ts';
 import { type Finding, ok, reasonOf, warning, wrong } from './check.ts';
 
 const timeoutMs = 5000;
@@ -99,7 +99,7 @@ export function statusOf(
   tls: { readonly rejectUnauthorized?: boolean } = {},
 ): Promise<number> {
   const url = new URL(path, origin);
-  const options = { ...reaching(url, address), ...tls, agent: false, signal: AbortSignal.timeout(timeoutMs) };
+  const options = { ...connectTo(url, address), ...tls, agent: false, signal: AbortSignal.timeout(timeoutMs) };
   return new Promise((resolve, reject) => {
     const read = (answer: IncomingMessage): void => {
       resolve(answer.statusCode ?? 0);

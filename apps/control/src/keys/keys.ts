@@ -3,7 +3,7 @@ import { keyContracts, type UpdateKey } from '@sotto/contract/control/keys';
 import type { KeyKind } from '@sotto/state';
 import { autoModelId, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';

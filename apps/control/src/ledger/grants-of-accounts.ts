@@ -1,8 +1,8 @@
+import type { MonthlyGrant } from '@sotto/money';
 import { monthBefore } from '@sotto/state';
 import type pg from 'pg';
 import type { monthlyGrants } from '../database/billing-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
-import type { MonthlyGrant } from './draw-charge.ts';
 
 type GrantRow = SqlRow<typeof monthlyGrants>;
 

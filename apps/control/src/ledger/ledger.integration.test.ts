@@ -3,7 +3,7 @@ import { type AccountRef, createMemoryState, MemoryStore, type Settlement, sealA
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { auditLedger } from '../audit/audit-ledger.ts';
+import { auditLedger } from '../money-audit/audit-ledger.ts';
 import { Settler } from '../settler/settler.ts';
 import { makeOwners, openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Nusd } from '@sotto/money';
+import { drawCharge, type MonthlyGrant, type Nusd } from '@sotto/money';
 import { monthOf, type Settlement } from '@sotto/state';
-import { drawCharge, type MonthlyGrant } from './draw-charge.ts';
 import { ledgerAccounts } from './post-transaction.ts';
 import type { AttributedSettlement, UsedSettlement } from './record-usage.ts';
 

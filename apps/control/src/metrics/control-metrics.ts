@@ -1,4 +1,4 @@
-import { withTaps } from '@sotto/server';
+import { withObservers } from '@sotto/server';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ControlEvents } from '../events.ts';
 
@@ -61,7 +61,7 @@ export class ControlMetrics {
 
   /** Wraps events so that they are also counted. */
   counting(events: ControlEvents): ControlEvents {
-    return withTaps(events, {
+    return withObservers(events, {
       request: ({ route, status }) => this.#requests.inc({ route, status }),
       shed: ({ requests }) => this.#shed.inc(requests),
       taskFailed: (task) => this.#failed.inc({ task }),

@@ -3,7 +3,7 @@ import { maxNusd, type Nusd, nusdToUsd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { type Actor, recordAct } from '../acts/record-act.ts';
+import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { isUuid } from '../database/is-uuid.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';

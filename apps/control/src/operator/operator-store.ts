@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Actor, recordAct } from '../acts/record-act.ts';
+import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 
 /** A user, by the address. */

@@ -4,7 +4,7 @@ import type { Route } from '@sotto/router';
 import { monthOf } from '@sotto/state';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { shareOf } from '../catalog/plane-life.ts';
+import { shareOf } from '../catalog/plane-uptime.ts';
 
 /** Returns the providers of the catalog, with the health that the brokers measured and the charges of this month. */
 export async function listProviders(

@@ -2,7 +2,7 @@ import type { RejectedSettlementListAnswer } from '@sotto/contract/control/opera
 import { nusdToUsd } from '@sotto/money';
 import { parseSettlement } from '@sotto/state';
 import type pg from 'pg';
-import { type Actor, recordAct } from '../acts/record-act.ts';
+import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { rejectedSettlements } from '../database/schema.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SignUpInvitationAnswer } from '@sotto/contract/control/operator';
 import type pg from 'pg';
-import { type Actor, recordAct } from '../acts/record-act.ts';
+import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import type { signUpInvitations } from '../database/administration-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';

@@ -4,7 +4,7 @@ import { permitsAllOf, readPreferences } from '@sotto/router';
 import { AnswerCache } from '@sotto/server';
 import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { Domain } from '../domain.ts';

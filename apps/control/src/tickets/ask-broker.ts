@@ -3,7 +3,7 @@ import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import { postJson } from '@sotto/server';
 import { type ErrorType, errorTable, headerNames, parseJson, ServiceError } from '@sotto/wire';
 import { z } from 'zod';
-import { type Address, reaching } from '../reach.ts';
+import { type Address, connectTo } from '../connect-to.ts';
 
 const limits = { timeoutMs: 45_000, maxBytes: 16 * 1024 * 1024 };
 const failureSchema = z.object({
@@ -30,11 +30,11 @@ export async function askBroker({ origin, address, ticket, nonce }: BrokerQuesti
     message: 'The confidential origin could not be asked for evidence. Try again shortly.',
   });
   const url = new URL('/v1/tee/attestation' satisfies PathOf<ConfidentialContracts, 'POST'>, origin);
-  const reach = reaching(url, address);
-  const headers = { ...reach.headers, [headerNames.ticket]: ticket };
+  const options = connectTo(url, address);
+  const headers = { ...options.headers, [headerNames.ticket]: ticket };
   const answer = await postJson(url, JSON.stringify({ nonce }), {
     ...limits,
-    ...reach,
+    ...options,
     headers,
     rejectUnauthorized: false,
   }).catch(() => {

@@ -1,9 +1,9 @@
 import { ticketContracts } from '@sotto/contract/control/tickets';
 import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
+import type { Address } from '../connect-to.ts';
 import { checkingRemembered } from '../credentials/api-credentials.ts';
 import type { Domain, RouteContext } from '../domain.ts';
-import type { Address } from '../reach.ts';
 import { askBroker } from './ask-broker.ts';
 import { mintAttestationTicket, mintTicket, type TicketDependencies } from './mint-ticket.ts';
 

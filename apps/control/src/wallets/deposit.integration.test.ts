@@ -1,8 +1,8 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { expect, it } from 'vitest';
-import { auditLedger } from '../audit/audit-ledger.ts';
 import { orderWallet } from '../billing/orders/order-wallet.ts';
+import { auditLedger } from '../money-audit/audit-ledger.ts';
 import {
   credit,
   credits,

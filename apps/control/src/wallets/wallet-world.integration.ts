@@ -18,7 +18,6 @@ import { noteSkip, redisSkipReason, startTestRedis, until } from '@sotto/test-se
 import { creditChallenge, creditInput, creditSpki } from '@sotto/wire';
 import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
-import { auditLedger } from '../audit/audit-ledger.ts';
 import { parseBilling } from '../billing/billing-plan.ts';
 import { builtInBilling } from '../billing/billing-settings.ts';
 import { applyEvent } from '../billing/orders/apply-event.ts';
@@ -27,6 +26,7 @@ import type { PlaceDependencies } from '../billing/orders/place-order.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
+import { auditLedger } from '../money-audit/audit-ledger.ts';
 import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';

@@ -9,7 +9,7 @@ import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
 import { notFound } from '../serve/not-found.ts';

@@ -4,7 +4,7 @@ import type { CreateInvitation, WorkspaceInvitationAnswer } from '@sotto/contrac
 import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';

@@ -2,7 +2,7 @@ import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { MemberRole, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';

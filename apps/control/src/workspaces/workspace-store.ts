@@ -3,7 +3,7 @@ import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { initialPreferences, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../acts/record-act.ts';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import type { workspaces } from '../database/schema.ts';

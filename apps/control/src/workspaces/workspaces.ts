@@ -3,7 +3,7 @@ import { auditContracts } from '@sotto/contract/control/audit';
 import { hashSecret } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
-import { answerActs } from '../acts/act-store.ts';
+import { answerActs } from '../audit-log/read-acts.ts';
 import type { Domain } from '../domain.ts';
 import { type AttemptLimit, attemptLimit } from '../limits/attempt-limit.ts';
 import type { Serve } from '../serve/serve.ts';

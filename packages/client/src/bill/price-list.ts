@@ -14,12 +14,15 @@ const pricingSchema = z.object({
     .array(z.object({ above_prompt_tokens: z.int(), input: usd, output: usd, cached_input: usd, cache_write: usd }))
     .optional(),
 });
+/** Limits of a model or a route. Null or missing if the catalog does not state them. */
+const tokenLimits = { context_length: z.int().min(0).nullish(), max_output_tokens: z.int().min(0).nullish() };
 const listSchema = z.object({
   catalog_digest: z.string().optional(),
   data: z.array(
     z.object({
       id: z.string(),
-      provider_routes: z.array(z.object({ provider: z.string(), pricing: pricingSchema })),
+      ...tokenLimits,
+      provider_routes: z.array(z.object({ provider: z.string(), pricing: pricingSchema, ...tokenLimits })),
     }),
   ),
 });
@@ -29,6 +32,9 @@ export interface ListedPrice {
   readonly model: string;
   readonly provider: string;
   readonly price: Price;
+  /** In tokens. Undefined if the catalog does not state it. */
+  readonly contextLength: number | undefined;
+  readonly maxOutputTokens: number | undefined;
 }
 
 /** Prices of one catalog. */
@@ -45,8 +51,14 @@ export interface PriceList {
 export function readPrices(answer: unknown): PriceList | undefined {
   const parsed = listSchema.safeParse(answer);
   if (!parsed.success) return undefined;
-  const listed = parsed.data.data.flatMap(({ id, provider_routes }) =>
-    provider_routes.map(({ provider, pricing }) => ({ model: id, provider, price: priceOf(pricing) })),
+  const listed = parsed.data.data.flatMap((model) =>
+    model.provider_routes.map((route) => ({
+      model: model.id,
+      provider: route.provider,
+      price: priceOf(route.pricing),
+      contextLength: route.context_length ?? model.context_length ?? undefined,
+      maxOutputTokens: route.max_output_tokens ?? model.max_output_tokens ?? undefined,
+    })),
   );
   if (!listed.every((each): each is ListedPrice => each.price !== undefined)) return undefined;
   return { prices: listed, catalogDigest: parsed.data.catalog_digest };

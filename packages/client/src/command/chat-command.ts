@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { ChatStreamReader } from '@sotto/dialects';
 import { asString, headerNames, operationPaths, parseJson } from '@sotto/wire';
-import { ChatStreamReader } from '../dialects/chat-stream.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import type { EnclaveExchange } from '../enclave/enclave-exchange.ts';
 import { ClientError } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ModelRule, readModelRule } from '../dialects/model-map.ts';
+import { type ModelRule, readModelRule } from '@sotto/dialects';
 import type { Exchange } from '../private/private-exchange.ts';
 import { programsWith } from '../proxy/local-caller.ts';
 import { proxyHandler } from '../proxy/proxy-handler.ts';

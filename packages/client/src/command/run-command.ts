@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
+import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
+import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
 import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
-import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
@@ -57,11 +58,11 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   }
   if (values.print) return print(terminal, agent, values.model);
 
-  const capUsd = readCap(values['max-cost']);
+  const cap = readCap(values['max-cost']);
   await requireNoProxyBetween(terminal, agent);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const meter = new RunMeter(client.exchange, capUsd);
+  const meter = new RunMeter(client.exchange, cap);
   const token = newToken();
   let folder: string | undefined;
   let guard: RunGuard | undefined;
@@ -140,10 +141,10 @@ function agentOf(name: string | undefined): Agent {
   );
 }
 
-function readCap(text: string | undefined): number | undefined {
+function readCap(text: string | undefined): Nusd | undefined {
   if (text === undefined) return undefined;
-  const usd = Number(text);
-  if (/^\d{1,9}(\.\d{1,9})?$/.test(text) && usd > 0) return usd;
+  const cap = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? usdToNusd(Number(text)) : undefined;
+  if (cap !== undefined && cap > 0n) return cap;
   throw new UsageError(`--max-cost must be an amount in USD above 0, such as 2.50; got "${text}".`);
 }
 
@@ -232,7 +233,7 @@ function inForeground(
 /** One line of what the run cost, and by which tiers it was served. */
 function summary({ requests, cost, unstated, classes }: RunTotals): string {
   if (requests === 0) return 'sotto: no request was served.\n';
-  const amount = cost > 0 && cost < 0.0001 ? '<$0.0001' : `$${cost.toFixed(4)}`;
+  const amount = cost > 0n && cost < 100_000n ? '<$0.0001' : `$${nusdToUsd(cost).toFixed(4)}`;
   const unknown = unstated === 0 ? '' : ` The cost of ${unstated} is unknown, and may be charged.`;
   const tiers = [...classes].map(([name, count]) => `${name} ${count}`).join(', ');
   const providers = tiers === '' ? '' : ` Providers: ${tiers}.`;

@@ -1,5 +1,5 @@
-import { headerNames, type Operation, operationAt, operationPaths, ServiceError } from '@sotto/wire';
-import { answerFrom, answerOfFailure, answerOfRefusal, failureInsteadOf, isFinal, sentStatus } from '../answer.ts';
+import { headerNames, type Operation, operationAt, operationPaths, ServiceError, sentStatus } from '@sotto/wire';
+import { answerFrom, answerOfFailure, answerOfRefusal, failureInsteadOf, isFinal } from '../answer.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';

@@ -1,6 +1,11 @@
-import { catalogModel, type ModelNames, type ModelRule } from '../dialects/model-map.ts';
-import { type OfferedModel, readOfferedModels } from '../dialects/offered-model.ts';
-import type { Models } from '../dialects/translation.ts';
+import {
+  catalogModel,
+  type ModelNames,
+  type ModelRule,
+  type Models,
+  type OfferedModel,
+  readOfferedModels,
+} from '@sotto/dialects';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 
 export interface ModelCatalogOptions {

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { type ModelRule, messagesFailure } from '@sotto/dialects';
 import { ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
-import { errorAnswer } from '../dialects/messages/errors.ts';
-import type { ModelRule } from '../dialects/model-map.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
@@ -81,7 +80,7 @@ async function answerTo(
       signal,
     });
   } catch (error) {
-    if (readsMessages(request)) return writtenAnswer(errorAnswer(await failureOf(error)));
+    if (readsMessages(request)) return writtenAnswer(messagesFailure(await failureOf(error)));
     if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
     if (error instanceof ClientError) return answerFrom(answerOfFailure(error));
     throw error;

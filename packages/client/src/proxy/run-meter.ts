@@ -1,34 +1,29 @@
 import { Readable } from 'node:stream';
+import { parseExact } from '@sotto/dialects';
+import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
 import {
-  allowance,
-  expandedSchemaBytes,
-  hasReferences,
-  operationAt,
-  parseModelReference,
-  ServiceError,
-  SseParser,
-} from '@sotto/wire';
-import { answerFrom, answerOfRefusal, sentStatus } from '../answer.ts';
-import {
-  asArray,
   asNumber,
   asObject,
-  asObjects,
-  asString,
   type JsonObject,
-  parseExact,
+  operationAt,
   parseJson,
-} from '../dialects/json.ts';
+  ServiceError,
+  SseParser,
+  sentStatus,
+} from '@sotto/wire';
+import { answerFrom, answerOfRefusal } from '../answer.ts';
+import { type ListedPrice, readPrices } from '../bill/price-list.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
+import { chatBound } from './chat-bound.ts';
 
 /** What a run has cost so far. */
 export interface RunTotals {
   /** Requests that were served, or may have been. */
   readonly requests: number;
-  /** USD, as the service stated it. */
-  readonly cost: number;
+  /** As the service stated it. */
+  readonly cost: Nusd;
   /** Those of them that have not stated their cost: they broke off, or still run. */
   readonly unstated: number;
   /** Answers by the privacy class of the route that served them. */
@@ -42,18 +37,18 @@ export interface RunTotals {
  */
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
-  readonly #capUsd: number | undefined;
-  #prices: Promise<readonly ModelPrice[] | Response> | undefined;
+  readonly #cap: Nusd | undefined;
+  #prices: Promise<readonly ListedPrice[] | Response> | undefined;
   #requests = 0;
-  #cost = 0;
+  #cost = 0n;
   /** The bounds of running chats, and of chats whose cost is not known. */
-  #reserved = 0;
+  #reserved = 0n;
   #unstated = 0;
   readonly #classes = new Map<string, number>();
 
-  constructor(exchange: Exchange, capUsd?: number) {
+  constructor(exchange: Exchange, cap?: Nusd) {
     this.#exchange = exchange;
-    this.#capUsd = capUsd;
+    this.#cap = cap;
   }
 
   get totals(): RunTotals {
@@ -62,17 +57,19 @@ export class RunMeter implements Exchange {
 
   async ask(asked: AskedRequest): Promise<ContentAnswer> {
     const operation = asked.method === 'POST' ? operationAt(asked.path) : undefined;
-    if (operation !== undefined && operation !== 'chat' && this.#capUsd !== undefined)
+    if (operation !== undefined && operation !== 'chat' && this.#cap !== undefined)
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
     const body = operation === 'chat' ? asObject(parseExact(asked.body)) : undefined;
     if (body === undefined) return this.#exchange.ask(asked);
-    const prices = this.#capUsd === undefined ? [] : await this.#readPrices();
+    const prices = this.#cap === undefined ? [] : await this.#readPrices();
     if (prices instanceof Response) return answerFrom(prices.clone());
-    const bound = this.#capUsd === undefined ? 0 : boundOf(asked.body, body, prices);
+    const bound = chatBound(asked.body, body, prices);
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
-    const left = (this.#capUsd ?? Number.POSITIVE_INFINITY) - this.#cost - this.#reserved;
-    if (bound > left) return answerFrom(answerOfRefusal(aboveCap(this.#capUsd ?? 0, left, bound)));
+    if (this.#cap !== undefined) {
+      const left = this.#cap - this.#cost - this.#reserved;
+      if (bound > left) return answerFrom(answerOfRefusal(aboveCap(this.#cap, left, bound)));
+    }
     this.#reserved += bound;
     // Until it states its cost. The run may end before an answer does, or begins.
     this.#requests += 1;
@@ -84,7 +81,7 @@ export class RunMeter implements Exchange {
     };
     const hidesUsage = body.stream === true && asObject(body.stream_options)?.include_usage !== true;
     const sent = hidesUsage ? { ...asked, body: withUsage(body) } : asked;
-    let stated: number | undefined;
+    let stated: Nusd | undefined;
     try {
       const answer = await this.#exchange.ask(sent);
       if (answer.status !== 200) {
@@ -94,7 +91,7 @@ export class RunMeter implements Exchange {
       }
       const name = answer.headers.find(([header]) => header === 'x-router-privacy-class')?.[1] ?? 'unknown';
       this.#classes.set(name, (this.#classes.get(name) ?? 0) + 1);
-      const state = (cost: number): void => {
+      const state = (cost: Nusd): void => {
         stated = cost;
       };
       const close = (): void => {
@@ -113,8 +110,8 @@ export class RunMeter implements Exchange {
   }
 
   /** Every chat waits for the same list, so the end of one must not end the reading. */
-  #readPrices(): Promise<readonly ModelPrice[] | Response> {
-    this.#prices ??= readPrices(this.#exchange).then(
+  #readPrices(): Promise<readonly ListedPrice[] | Response> {
+    this.#prices ??= pricesOf(this.#exchange).then(
       (prices) => {
         if (prices instanceof Response) this.#prices = undefined;
         return prices;
@@ -128,86 +125,19 @@ export class RunMeter implements Exchange {
   }
 }
 
-interface ModelPrice {
-  readonly id: string;
-  /** USD per token, of the dearest route. */
-  readonly input: number;
-  readonly output: number;
-  readonly contextLength: number;
-  readonly maxOutputTokens: number;
-}
-
 /** Returns a refusal of the control origin unchanged. Throws `control_unreachable` if there are no prices for another reason. */
-async function readPrices(exchange: Exchange): Promise<readonly ModelPrice[] | Response> {
+async function pricesOf(exchange: Exchange): Promise<readonly ListedPrice[] | Response> {
   const answer = (await askForModels(exchange)).toResponse();
   if (answer.status >= 400 && answer.status < 500) return answer;
-  const listed = answer.ok ? asObject(parseJson(await answer.text())) : undefined;
-  const prices = (asObjects(listed?.data) ?? []).flatMap((entry): ModelPrice[] => {
-    const routes = asObjects(entry.provider_routes) ?? [];
-    const id = asString(entry.id);
-    if (id === undefined || routes.length === 0) return [];
-    const dearest = (name: string): number =>
-      Math.max(...routes.flatMap(({ pricing }) => pricesIn(asObject(pricing) ?? {}, name))) / 1e6;
-    const context = asNumber(entry.context_length) ?? 1_000_000;
-    return [
-      {
-        id,
-        input: Math.max(dearest('input'), dearest('cached_input'), dearest('cache_write')),
-        output: Math.max(dearest('output'), dearest('reasoning')),
-        contextLength: context,
-        maxOutputTokens: asNumber(entry.max_output_tokens) ?? context,
-      },
-    ];
-  });
+  const listed = answer.ok ? readPrices(parseJson(await answer.text())) : undefined;
   // Without prices, every bound would be 0 and the cap would stop nothing.
-  if (prices.length === 0) throw new ClientError('control_unreachable');
-  return prices;
+  if (listed === undefined || listed.prices.length === 0) throw new ClientError('control_unreachable');
+  return listed.prices;
 }
 
-/** A price and its tiers for long prompts. */
-const pricesIn = (pricing: JsonObject, name: string): number[] => [
-  asNumber(pricing[name]) ?? 0,
-  ...(asObjects(pricing.tiers) ?? []).map((tier) => asNumber(tier[name]) ?? 0),
-];
+const usd = (amount: Nusd): string => `$${nusdToUsd(amount < 0n ? 0n : amount).toFixed(4)}`;
 
-/** The most that a chat in clear can cost, in USD, at the dearest model that it may reach. */
-function boundOf(text: string, body: JsonObject, prices: readonly ModelPrice[]): number {
-  const names = [body.model, ...(asArray(body.models) ?? [])];
-  const named = names.map((name) => prices.find(({ id }) => id === parseModelReference(asString(name) ?? '').id));
-  // Any other name, such as `/auto`, may reach every model.
-  const reachable = named.every((model) => model !== undefined) ? named : prices;
-  const asked = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens);
-  const prompt = promptTokensAtMost(text, body);
-  const bounds = reachable.map(
-    ({ input, output, contextLength, maxOutputTokens }) =>
-      Math.min(prompt, contextLength) * input + Math.min(asked ?? maxOutputTokens, maxOutputTokens) * output,
-  );
-  return Math.max(0, ...bounds);
-}
-
-/** Each byte may be a token. What providers add to a chat, the service reserves by the same numbers. */
-function promptTokensAtMost(text: string, body: JsonObject): number {
-  const messages = asObjects(body.messages) ?? [];
-  const images = messages.flatMap(({ content }) => asObjects(content) ?? []).filter(({ type }) => type === 'image_url');
-  const tools = asObjects(body.tools) ?? [];
-  const format = asObject(body.response_format);
-  const schemas = [asObject(format?.json_schema)?.schema, ...tools.map((tool) => asObject(tool.function)?.parameters)];
-  const referring = schemas.filter((schema) => hasReferences(JSON.stringify(schema) ?? ''));
-  return (
-    Buffer.byteLength(text) +
-    referring.reduce<number>((sum, schema) => sum + expandedSchemaBytes(schema), 0) +
-    allowance.request +
-    messages.length * allowance.message +
-    tools.length * allowance.tool +
-    (tools.length > 0 ? allowance.toolUse : 0) +
-    (format === undefined ? 0 : allowance.format) +
-    images.length * allowance.image
-  );
-}
-
-const usd = (amount: number): string => `$${Math.max(0, amount).toFixed(4)}`;
-
-const aboveCap = (cap: number, left: number, bound: number): ServiceError =>
+const aboveCap = (cap: Nusd, left: Nusd, bound: Nusd): ServiceError =>
   new ServiceError('insufficient_balance', {
     message:
       `This run may cost ${usd(cap)} (--max-cost). ${usd(left)} of that is left, and this request could cost up to ` +
@@ -221,12 +151,12 @@ const chatsOnly =
 const withUsage = (body: JsonObject): string =>
   JSON.stringify({ ...body, stream_options: { ...asObject(body.stream_options), include_usage: true } });
 
-const costOf = (value: unknown): number | undefined => asNumber(asObject(asObject(value)?.usage)?.cost);
+function costOf(value: unknown): Nusd | undefined {
+  const usd = asNumber(asObject(asObject(value)?.usage)?.cost);
+  return usd === undefined ? undefined : usdToNusd(usd);
+}
 
-async function* readWhole(
-  pieces: AsyncIterable<Uint8Array>,
-  state: (cost: number) => void,
-): AsyncGenerator<Uint8Array> {
+async function* readWhole(pieces: AsyncIterable<Uint8Array>, state: (cost: Nusd) => void): AsyncGenerator<Uint8Array> {
   const read: Uint8Array[] = [];
   for await (const piece of pieces) {
     read.push(piece);
@@ -239,7 +169,7 @@ async function* readWhole(
 /** Passes the events on. Leaves out the usage if the tool did not ask for it: some cannot read an event without a choice. */
 async function* readStream(
   pieces: AsyncIterable<Uint8Array>,
-  state: (cost: number) => void,
+  state: (cost: Nusd) => void,
   hidesUsage: boolean,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();

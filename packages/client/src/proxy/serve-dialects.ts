@@ -1,13 +1,15 @@
-import { operationPaths } from '@sotto/wire';
-import { asObject, parseExact, parseJson } from '../dialects/json.ts';
-import { countTokens } from '../dialects/messages/count-tokens.ts';
-import { errorAnswer } from '../dialects/messages/errors.ts';
-import { modelList } from '../dialects/messages/models.ts';
-import { translateMessages } from '../dialects/messages/translate.ts';
-import type { ModelRule } from '../dialects/model-map.ts';
-import { failureAnswer } from '../dialects/responses/failure-answer.ts';
-import { readRequest as readResponsesRequest } from '../dialects/responses/read-request.ts';
-import { translateResponses } from '../dialects/responses/translate.ts';
+import {
+  countTokens,
+  type ModelRule,
+  messagesFailure,
+  messagesModels,
+  parseExact,
+  readResponsesRequest,
+  responsesFailure,
+  translateMessages,
+  translateResponses,
+} from '@sotto/dialects';
+import { asObject, operationPaths, parseJson } from '@sotto/wire';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
 import { SentRequests } from '../private/sent-requests.ts';
@@ -63,11 +65,11 @@ export function makeDialects({ exchange, models: naming, onNote }: DialectOption
 /** More different things to note than this are noise. */
 const maxNotes = 256;
 
-const messagesRoute: DialectRoute = { translate: translateMessages, failure: errorAnswer };
+const messagesRoute: DialectRoute = { translate: translateMessages, failure: messagesFailure };
 
 const responsesRoute = ({ isCodex }: Caller): DialectRoute => ({
   translate: (value, models) => translateResponses(value, models, isCodex),
-  failure: (failure, translation) => failureAnswer(failure, { isCodex, translation }),
+  failure: (failure, translation) => responsesFailure(failure, { isCodex, translation }),
 });
 
 async function count({ body }: AskedRequest): Promise<ContentAnswer> {
@@ -75,7 +77,7 @@ async function count({ body }: AskedRequest): Promise<ContentAnswer> {
     const counted = JSON.stringify(countTokens(parseJson(body)));
     return writtenAnswer({ status: 200, headers: { 'content-type': 'application/json' }, body: counted });
   } catch (error) {
-    return writtenAnswer(errorAnswer(await failureOf(error)));
+    return writtenAnswer(messagesFailure(await failureOf(error)));
   }
 }
 
@@ -89,7 +91,7 @@ async function listModels(
   const json = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   if (readsAnthropic) {
     await catalog.ready();
-    return writtenAnswer({ status: 200, headers: json, body: JSON.stringify(modelList(catalog.list)) });
+    return writtenAnswer({ status: 200, headers: json, body: JSON.stringify(messagesModels(catalog.list)) });
   }
   const isCodex = /[?&]client_version=/.test(asked.path);
   const answer = await exchange.ask(isCodex ? { ...asked, path: '/v1/models' } : asked);

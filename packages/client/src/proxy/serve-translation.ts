@@ -1,9 +1,17 @@
+import {
+  brokenOff,
+  type ChatAnswer,
+  type ChatFailure,
+  ChatStreamReader,
+  type Models,
+  parseExact,
+  readFailure,
+  type Translation,
+  UnwritableAnswer,
+  type WrittenAnswer,
+} from '@sotto/dialects';
 import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
-import { brokenOff, type ChatFailure, readFailure } from '../dialects/chat-failure.ts';
-import { ChatStreamReader } from '../dialects/chat-stream.ts';
-import { parseExact } from '../dialects/json.ts';
-import type { ChatAnswer, Models, Translation, WrittenAnswer } from '../dialects/translation.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
@@ -142,8 +150,10 @@ async function* onePiece(text: string): AsyncIterable<Uint8Array> {
 /** Returns the text by which a second try is recognised. An agent may ask for a whole answer after a stream broke off. */
 const conversationOf = ({ body: { model, messages } }: Translation): string => JSON.stringify([model, messages]);
 
-/** Reads an error of this client as a failure. Throws any other error on. */
-export async function failureOf(error: unknown): Promise<ChatFailure> {
+/** Reads an error of this client or of a dialect as a failure. Throws any other error on. */
+export async function failureOf(thrown: unknown): Promise<ChatFailure> {
+  const error =
+    thrown instanceof UnwritableAnswer ? new ClientError('answer_lost', undefined, { detail: thrown.message }) : thrown;
   const answer =
     error instanceof ServiceError
       ? answerOfRefusal(error)

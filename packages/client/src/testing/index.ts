@@ -7,11 +7,6 @@ export { isReceipt, judgeReceipt, readReceiptCharge } from '../bill/receipt-char
 export { verifyCharge } from '../bill/verify-charge.ts';
 export { processTerminal } from '../command/process-terminal.ts';
 export { sotto } from '../command/sotto.ts';
-export { type AnswerChunk, ChatStreamReader } from '../dialects/chat-stream.ts';
-export { translateMessages } from '../dialects/messages/translate.ts';
-export { translateResponses } from '../dialects/responses/translate.ts';
-export { cut, eventsIn, runStream } from '../dialects/testing/run-stream.ts';
-export type { ChatAnswer, Models, Translation } from '../dialects/translation.ts';
 export { vouchForKey } from '../e2ee/enclave-key.ts';
 export { replyId } from '../e2ee/testing/chat-answer.ts';
 export { exchange, openStream, openWhole } from '../e2ee/testing/exchange.ts';

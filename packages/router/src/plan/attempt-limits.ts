@@ -1,4 +1,4 @@
-import { dearestCost, type Nusd, type TokenBounds } from '@sotto/money';
+import { dearestCost, largestAmount, type Nusd, type TokenBounds } from '@sotto/money';
 import type { Route } from '../catalog/catalog.ts';
 
 /** The size of a request. It reveals no content. */
@@ -37,14 +37,7 @@ export const attemptBounds = (route: Route, size: RequestSize): TokenBounds => (
  * (docs/concepts/holds-and-charges.md).
  */
 export const holdOf = (attempts: readonly Route[], size: RequestSize, bounds = attemptBounds): Nusd =>
-  largest(attempts.map((route) => dearestCost(bounds(route, size), route.price)));
-
-/** The largest of these amounts, or 0. */
-export function largest(amounts: readonly Nusd[]): Nusd {
-  let most = 0n;
-  for (const amount of amounts) if (amount > most) most = amount;
-  return most;
-}
+  largestAmount(attempts.map((route) => dearestCost(bounds(route, size), route.price)));
 
 /** The most tokens that one embeddings attempt can use. Every input counts, and the output costs no tokens. */
 export const embeddingBounds = (_route: Route, size: RequestSize): TokenBounds => ({

@@ -5,6 +5,7 @@ import {
   expandedSchemaBytes,
   hasReferences,
   reasoningSelection,
+  templateTokensAtMost,
 } from '@sotto/wire';
 import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
@@ -75,12 +76,10 @@ export function measureChat(
         toolSizes.writtenOutBytes +
         formatSizes.writtenOutBytes +
         reasoningBytes +
-        allowance.request +
-        messages * allowance.message +
-        tools.length * allowance.tool +
-        (tools.length > 0 ? allowance.toolUse : 0) +
-        (format == null || format.type === 'text' ? 0 : allowance.format) +
-        images * allowance.image,
+        templateTokensAtMost({
+          ...{ messages, tools: tools.length, images },
+          hasFormat: format != null && format.type !== 'text',
+        }),
       promptTokensLikely: Math.ceil(allBytes / 3) + messages * 8 + images * imageTokensLikely,
       maxOutputTokens,
     },

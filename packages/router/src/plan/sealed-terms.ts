@@ -4,6 +4,7 @@ import {
   cost,
   countedUsage,
   dearestCost,
+  largestAmount,
   type Nusd,
   noUsage,
   type Price,
@@ -13,7 +14,7 @@ import {
 import { allowance, type ReasoningSelection, type RelayRule, type SealedChat, sealedOutputSlack } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { optionalParametersOf } from '../parameters/used-parameters.ts';
-import { attemptBounds, largest, type RequestSize } from './attempt-limits.ts';
+import { attemptBounds, type RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
 /** The terms by which a sealed request is charged. */
@@ -66,7 +67,7 @@ export function sealedTerms(
 
 /** The amount to hold for a sealed request. No usage within its bounds costs more at any of its prices. */
 export const sealedHold = ({ bounds, prices }: SealedTerms): Nusd =>
-  largest(prices.map((price) => dearestCost(bounds, price)));
+  largestAmount(prices.map((price) => dearestCost(bounds, price)));
 
 /** The price at which the counted usage costs most. */
 export function dearestSealedPrice({ prices, bounds }: SealedTerms, counted: CountedOutput): Price | undefined {

@@ -1,6 +1,24 @@
 /** Tokens that templates add around content. They are generous, because a hold must be a true upper bound. */
 export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 
+/** The parts of a chat that a template wraps. */
+export interface TemplatedParts {
+  readonly messages: number;
+  readonly tools: number;
+  readonly images: number;
+  /** Whether the answer must be JSON. */
+  readonly hasFormat: boolean;
+}
+
+/** The most tokens that a chat has beside its text: its images, and what templates add. */
+export const templateTokensAtMost = ({ messages, tools, images, hasFormat }: TemplatedParts): number =>
+  allowance.request +
+  messages * allowance.message +
+  tools * allowance.tool +
+  (tools > 0 ? allowance.toolUse : 0) +
+  (hasFormat ? allowance.format : 0) +
+  images * allowance.image;
+
 /** Stands for more bytes than any context window holds. */
 export const unboundedBytes = 2 ** 40;
 

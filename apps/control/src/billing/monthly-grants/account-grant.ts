@@ -2,7 +2,7 @@ import type { MonthlyGrantAnswer } from '@sotto/contract/control/billing';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthAfter, monthOf } from '@sotto/state';
 import type pg from 'pg';
-import { type Actor, recordAct } from '../../acts/record-act.ts';
+import { type Actor, recordAct } from '../../audit-log/record-act.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 
 export interface AccountGrantDependencies {

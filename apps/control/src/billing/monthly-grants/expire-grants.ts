@@ -1,10 +1,9 @@
-import type { Nusd } from '@sotto/money';
+import { leftOfGrant, type MonthlyGrant, type Nusd } from '@sotto/money';
 import { monthOf, type ProjectionPort, shardOfWallet } from '@sotto/state';
 import type pg from 'pg';
 import type { monthlyGrants } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { leftOf, type MonthlyGrant } from '../../ledger/draw-charge.ts';
 import { grantOf, writeGrants } from '../../ledger/grants-of-accounts.ts';
 import { type CreditedBalance, debitWithin, ledgerAccounts, lockAccount } from '../../ledger/post-transaction.ts';
 
@@ -88,8 +87,8 @@ export async function expireWithin(
   let { version } = account;
   let allNusd = 0n;
   for (const grant of past) {
-    const lostNusd = within(goneNusd, leftOf(grant));
-    const expiredNusd = within(spareNusd, leftOf(grant) - lostNusd);
+    const lostNusd = within(goneNusd, leftOfGrant(grant));
+    const expiredNusd = within(spareNusd, leftOfGrant(grant) - lostNusd);
     goneNusd -= lostNusd;
     spareNusd -= expiredNusd;
     if (expiredNusd > 0n) {
@@ -105,7 +104,7 @@ export async function expireWithin(
   return allNusd;
 }
 
-const sumOf = (grants: readonly MonthlyGrant[]): Nusd => grants.reduce((sum, grant) => sum + leftOf(grant), 0n);
+const sumOf = (grants: readonly MonthlyGrant[]): Nusd => grants.reduce((sum, grant) => sum + leftOfGrant(grant), 0n);
 
 /** An amount from 0 to `most`. */
 const within = (nusd: Nusd, most: Nusd): Nusd => (nusd <= 0n ? 0n : nusd < most ? nusd : most);

@@ -3,7 +3,7 @@ import { until, whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { deleteAccount } from '../../account-deletion/delete-account.ts';
 import { createAccount } from '../../accounts/ensure-account.ts';
-import { auditLedger } from '../../audit/audit-ledger.ts';
+import { auditLedger } from '../../money-audit/audit-ledger.ts';
 import { createPerson } from '../../sessions/create-person.ts';
 import { openTestDatabase } from '../../testing/test-database.integration.ts';
 import { adviseOnEmpty, setMonthlyGrant } from './account-grant.ts';

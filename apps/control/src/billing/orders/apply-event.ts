@@ -6,8 +6,8 @@ import type { ControlEvents } from '../../events.ts';
 import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
 import { makeWallet } from '../../wallets/deposit.ts';
 import { recordOutcome } from '../auto-top-up/outcome.ts';
+import { issuePaymentReceipt, type Seller } from '../payment-receipts/payment-receipt-store.ts';
 import type { Opened, RailEvent } from '../rails/rail.ts';
-import { issueReceipt, type Seller } from '../receipts/receipt-store.ts';
 import { nextCheck, type OrderRecord } from './order-record.ts';
 import { lockOrder } from './order-store.ts';
 
@@ -234,7 +234,7 @@ async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting
       await transferWithin(client, { ...fee, reference: `order-fee-refund:${orderId}:${step}` });
     }
   }
-  return issueReceipt(client, {
+  return issuePaymentReceipt(client, {
     kind: effect.type === 'credit' ? 'receipt' : 'credit_note',
     orderId,
     accountId,

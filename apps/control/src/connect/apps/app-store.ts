@@ -4,7 +4,7 @@ import type { AppAnswer, CreateApp, UpdateApp } from '@sotto/contract/control/co
 import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../../acts/record-act.ts';
+import { byAccount, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';

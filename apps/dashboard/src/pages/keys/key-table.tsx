@@ -11,7 +11,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Instant, ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { limitOf, limitTones, mayChange } from './key-rules.ts';
 
-export type KeyDeed = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
+export type KeyAction = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
 
 interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
@@ -24,7 +24,7 @@ interface KeyTableProps {
   readonly budgets: ReadonlyMap<string, BudgetAnswer>;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (key: KeyAnswer, isSelected: boolean) => void;
-  readonly onAction: (what: KeyDeed, key: KeyAnswer) => void;
+  readonly onAction: (what: KeyAction, key: KeyAnswer) => void;
 }
 
 export function KeyTable(props: KeyTableProps) {
@@ -93,7 +93,7 @@ export function KeyTable(props: KeyTableProps) {
       hiddenTitle: true,
       numeric: true,
       cell: (key) => {
-        const deed = (what: KeyDeed, label: string, Icon: typeof Pencil) => ({
+        const item = (what: KeyAction, label: string, Icon: typeof Pencil) => ({
           label,
           icon: <Icon aria-hidden className="size-4" />,
           danger: what === 'revoke',
@@ -105,16 +105,16 @@ export function KeyTable(props: KeyTableProps) {
           onSelect: () => void router.navigate({ to: '/usage', search: { key: key.id } }),
         };
         const changes = [
-          deed('change', 'Change', Pencil),
-          deed('rotate', 'Rotate', RefreshCw),
-          key.disabled_at === null ? deed('disable', 'Disable', Pause) : deed('enable', 'Enable', Play),
+          item('change', 'Change', Pencil),
+          item('rotate', 'Rotate', RefreshCw),
+          key.disabled_at === null ? item('disable', 'Disable', Pause) : item('enable', 'Enable', Play),
         ];
         return (
           <Menu
             trigger={
               <IconButton label={`Actions for ${key.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />
             }
-            groups={may(key) ? [[...changes, usage], [deed('revoke', 'Revoke', Ban)]] : [[usage]]}
+            groups={may(key) ? [[...changes, usage], [item('revoke', 'Revoke', Ban)]] : [[usage]]}
           />
         );
       },

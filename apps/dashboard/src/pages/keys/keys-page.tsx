@@ -19,7 +19,7 @@ import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
 import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { ChangeKeyDialog } from './change-key-dialog.tsx';
 import { findKeys, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
-import { type KeyDeed, KeyTable } from './key-table.tsx';
+import { type KeyAction, KeyTable } from './key-table.tsx';
 import { MakeKeyDialog, RotateKeyDialog } from './make-key-dialog.tsx';
 
 /** `/keys`: the keys of the chosen workspace. */
@@ -78,7 +78,7 @@ function KeyList({ workspace, make, keys }: KeysProps & { readonly keys: readonl
   const { data: members } = useQuery(membersQuery(workspace.id));
   const { data: budgets = [] } = useQuery(budgetsQuery(workspace.id));
   const user = useSignedIn();
-  const [action, setAction] = useState<{ readonly what: KeyDeed; readonly key: KeyAnswer }>();
+  const [action, setAction] = useState<{ readonly what: KeyAction; readonly key: KeyAnswer }>();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isRevoking, setRevoking] = useState(false);
   if (keys.length === 0) {
@@ -171,7 +171,7 @@ function KeyList({ workspace, make, keys }: KeysProps & { readonly keys: readonl
 }
 
 interface KeyDialogProps {
-  readonly what: KeyDeed;
+  readonly what: KeyAction;
   readonly apiKey: KeyAnswer;
   readonly onClose: () => void;
 }

@@ -1,0 +1,83 @@
+import { type ChatBody, unreadable } from '../chat-body.ts';
+import { asArray, asNumber, asObject, type JsonObject } from '../json.ts';
+import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
+import type { ToolNames } from '../tool-names.ts';
+import type { Models } from '../translation.ts';
+import { readMessages } from './read-messages.ts';
+import { readToolChoice, readTools } from './read-tools.ts';
+
+export interface ReadRequest {
+  readonly body: ChatBody;
+  readonly notes: readonly string[];
+  readonly names: ToolNames;
+}
+
+/**
+ * Reads a request of Anthropic's Messages API as a chat request. Fields without a counterpart are ignored, among them
+ * `context_management`, `service_tier` and `metadata`: its `user_id` would tell the provider whose requests belong
+ * together. Throws `invalid_request`.
+ *
+ * @see https://platform.claude.com/docs/en/api/messages
+ */
+export function readMessagesRequest(value: unknown, models: Models): ReadRequest {
+  const request = requestObject(value);
+  if (request.thread != null) throw unreadable(noThreads, 'thread');
+  const offered = readTools(request);
+  const body: ChatBody = {
+    ...commonFields(request, request.max_tokens, models),
+    messages: readMessages(request),
+    top_k: asNumber(request.top_k),
+    stop: readStop(request.stop_sequences),
+    tools: offered.tools.length === 0 ? undefined : offered.tools,
+    ...readToolChoice(request.tool_choice, offered),
+    ...readThinking(request),
+    ...readFormat(request),
+  };
+  const { dropped } = offered;
+  const notes = dropped.length === 0 ? [] : [`Left out tools that only Anthropic can run: ${dropped.join(', ')}.`];
+  return { body, notes, names: offered.names };
+}
+
+/** Anthropic's SDK then sends the whole conversation: `errorBody` tells it so in its own words. */
+const noThreads = '`thread` needs a conversation that the service keeps. It keeps none: send all of it in `messages`.';
+
+function readStop(value: unknown): string[] | undefined {
+  const stop = (asArray(value) ?? []).filter((each) => typeof each === 'string');
+  return stop.length === 0 ? undefined : stop;
+}
+
+/** Reads the schema of a structured output, under its present and its former name. */
+function readFormat(request: JsonObject): Pick<ChatBody, 'response_format'> {
+  const format = asObject(asObject(request.output_config)?.format) ?? asObject(request.output_format);
+  const schema = asObject(format?.schema);
+  if (format?.type !== 'json_schema' || schema === undefined) return {};
+  return { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } };
+}
+
+/** Budgets in tokens below which thinking counts as a low and as a medium effort. Agents offer 4,000, 10,000 and 32,000. */
+const lowBelow = 4096;
+const mediumBelow = 16_384;
+
+/**
+ * Reads `thinking` and `output_config.effort` as a reasoning selection. The service fits it to the model:
+ *
+ * - `disabled` turns reasoning off, or to the lowest level of a model that cannot stop.
+ * - An effort is passed on as it is.
+ * - A budget of tokens becomes an effort. The chat interface has no budgets.
+ * - `adaptive` without an effort leaves the level to the provider.
+ *
+ * Without either field, everything is left to the provider.
+ */
+function readThinking(body: JsonObject): Pick<ChatBody, 'reasoning' | 'reasoning_effort'> {
+  const thinking = asObject(body.thinking);
+  if (thinking?.type === 'disabled') return { reasoning: { enabled: false } };
+  const effort = commonEffort(asObject(body.output_config)?.effort);
+  if (effort !== undefined) return { reasoning_effort: effort };
+  if (thinking?.type === 'enabled') return { reasoning_effort: effortOf(asNumber(thinking.budget_tokens)) };
+  return thinking?.type === 'adaptive' ? { reasoning: { enabled: true } } : {};
+}
+
+function effortOf(budget = mediumBelow): string {
+  if (budget < lowBelow) return 'low';
+  return budget < mediumBelow ? 'medium' : 'high';
+}

@@ -1,0 +1,90 @@
+import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
+import type { AnswerUsage } from '../chat-stream.ts';
+import { asNumber, asObject, type JsonObject, parseExact } from '../json.ts';
+import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
+import type { ToolNames } from '../tool-names.ts';
+import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
+
+/** Writes a whole chat answer as a message. */
+export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
+  const isCut = choice?.finish_reason === 'length';
+  const blocks = (choice === undefined ? [] : blocksOf(choice.message)).filter(
+    // A call that the limit cut off is left out: the caller could not run it.
+    (block) => !isCut || block.kind !== 'call' || inputOf(block.text) !== undefined,
+  );
+  const calls = blocks.some(({ kind }) => kind === 'call');
+  return {
+    ...startedMessage(id, model),
+    content: blocks.map((block) => messageBlock(block, names)),
+    stop_reason: stopReason(choice?.finish_reason, calls),
+    usage: messageUsage(usage),
+  };
+}
+
+/** Writes a message before its first block. Its id is made from the id of the chat answer. */
+export const startedMessage = (chatId: string | undefined, model: string): object => ({
+  id: `msg_${(chatId ?? 'local').replace(/^chatcmpl-/, '')}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: messageUsage(undefined),
+});
+
+/**
+ * Returns the reason for which an answer ended. A chat does not tell a stop sequence from the end of a turn, so
+ * `stop_sequence` never occurs.
+ */
+export function stopReason(finishReason: string | null | undefined, calls: boolean): string {
+  if (finishReason === 'length') return 'max_tokens';
+  if (finishReason === 'content_filter') return 'refusal';
+  return calls ? 'tool_use' : 'end_turn';
+}
+
+/**
+ * Writes the counts of an answer. A chat counts cached tokens within the prompt's; the Messages API counts them apart.
+ * Thoughts are counted only if the provider does.
+ */
+export function messageUsage(usage: AnswerUsage | undefined): object {
+  const read = usage?.prompt_tokens_details?.cached_tokens ?? 0;
+  const written = asNumber(usage?.prompt_tokens_details?.cache_write_tokens) ?? 0;
+  const thoughts = usage?.completion_tokens_details?.reasoning_tokens;
+  return {
+    input_tokens: Math.max(0, (usage?.prompt_tokens ?? 0) - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: usage?.completion_tokens ?? 0,
+    ...(thoughts == null ? {} : { output_tokens_details: { thinking_tokens: thoughts } }),
+  };
+}
+
+const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));
+
+/**
+ * Writes a block of an answer as the Messages API does. Throws an `UnwritableAnswer` for a call whose arguments are no JSON object: this API
+ * has no other input, and the tool must not run with an empty one.
+ */
+export function messageBlock(block: AnswerBlock, names: ToolNames): object {
+  switch (block.kind) {
+    case 'reasoning':
+      return isShown(block)
+        ? { type: 'thinking', thinking: block.text, signature: sealSignature(block.details[0]) }
+        : { type: 'redacted_thinking', data: sealReasoning(block) };
+    case 'call': {
+      const input = inputOf(block.text);
+      if (input === undefined) {
+        const { name } = names.named(block.name);
+        throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
+      }
+      return { type: 'tool_use', id: block.id, name: names.named(block.name).name, input };
+    }
+    default:
+      return { type: 'text', text: block.text };
+  }
+}
+
+/** Whether a thought has a text to show. One that only its provider can read is written as `redacted_thinking`. */
+export const isShown = ({ text, details }: Extract<AnswerBlock, { kind: 'reasoning' }>): boolean =>
+  text !== '' || details.every(({ type }) => type === 'reasoning.text');
