@@ -10,7 +10,6 @@ import { builtInCatalog, CatalogKeeper } from './catalog/catalog-keeper.ts';
 import type { ControlConfig } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect, type Connect } from './connect/connect.ts';
-import type { Address } from './connect-to.ts';
 import { openDatabase } from './database/database.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
