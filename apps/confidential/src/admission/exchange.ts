@@ -7,25 +7,25 @@ import { type Accepts, type Credential, type CredentialDependencies, readCredent
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Everything that the broker learns about this request. */
+    /** What is known of this request until its hold. */
     exchange: Exchange;
   }
 }
 
 /**
- * One request and everything that the broker learns about it. The server makes it before any hook can refuse the
- * request. No module keeps a table of requests beside it.
+ * One request, and what is known of it until its hold. The server makes it before any hook can refuse the request. No
+ * module keeps a table of requests beside it.
  */
 export class Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   #credential: Promise<Credential> | undefined;
-  /** The state of the rate limits, once Redis has told it. */
+  /** The state of the rate limits. Undefined until Redis has replied. */
   rate: RateStatus | undefined;
   /** The plan, and its route that was tried last or would have been tried first. */
   chosen: { readonly plan: Plan; readonly route: Route } | undefined;
   /** Whether a refusal needs no further headers: they are set, or it should have none. */
-  isTold = false;
+  hasFacts = false;
   /** The secret of the receipt that the client asked for. */
   receiptSecret: string | undefined;
   /** Sees the answer, once a receipt is written. */
@@ -47,8 +47,8 @@ export class Exchange {
   }
 
   /** Sets the headers of `rate` and `chosen`, as far as they are known. */
-  tell(): void {
-    this.isTold = true;
+  setFactHeaders(): void {
+    this.hasFacts = true;
     const { rate, chosen, reply } = this;
     const headers = [
       ...(rate === undefined ? [] : rateHeaders(rate)),

@@ -13,8 +13,8 @@ export async function completeRefusal(
   exchange: Exchange,
   { accepts, error }: { readonly accepts: Accepts; readonly error: unknown },
 ): Promise<unknown> {
-  if (exchange.isTold) return error;
-  exchange.isTold = true;
+  if (exchange.hasFacts) return error;
+  exchange.hasFacts = true;
   // The error already says what Redis would be asked for.
   if (isOfCredential(error)) return error;
   // If Redis is unavailable, asking it again only takes time.
@@ -32,7 +32,7 @@ export async function completeRefusal(
       if (isRefusal(refused)) return refused;
     }
   }
-  exchange.tell();
+  exchange.setFactHeaders();
   return error;
 }
 

@@ -10,7 +10,7 @@ import { type Serving, sendHeaders } from './serving.ts';
 /** An attempt that has output of one kind. */
 type Had<Kind extends Output> = TriedAndServed<Kind>;
 
-/** A whole answer flows in no time. */
+/** A whole answer has no stream, so all its times are 0. */
 const wholeFlow: StreamFlow = { end: 'complete', flowMs: 0, heldBackMs: 0, silentMs: 0, pieces: 0 };
 
 /** Settles, measures, sends and logs a whole answer. */
@@ -55,8 +55,8 @@ export async function streamAnswer(
 }
 
 /**
- * Settles a request that no route served. Throws the caller's error, unless the headers have left: the stream then tells
- * it, and stays free.
+ * Settles a request that no route served. Throws the caller's error, unless the headers have left. Then the error is the
+ * stream's last frame, and nothing is charged but what was spent.
  */
 export async function refuse<Question extends AdmissionQuestion>(
   { exchange, operation, question, identity, settlement, client, log }: Serving<Question>,

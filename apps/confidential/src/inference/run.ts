@@ -73,6 +73,7 @@ async function serve<Question extends AdmissionQuestion>(
   const tried = await tryPlan(deps, serving);
   switch (tried.end) {
     case 'served': {
+      serving.log.attemptServed(tried.route);
       // An attempt that has output is the last one. A long stream must not keep its long prompt in memory.
       serving.question.forget();
       serving.exchange.freeMemory();
@@ -100,7 +101,7 @@ function fail({ exchange, admission, log }: Serving, error: unknown): void {
     const route = log.lastFailed ?? attempts[0];
     exchange.rate = rate;
     exchange.chosen = route && { plan, route };
-    exchange.tell();
+    exchange.setFactHeaders();
     // Otherwise the OpenAI SDKs would send the spent ticket again and show its refusal instead of this error.
     if (right.kind === 'ticket') reply.header('x-should-retry', 'false');
   }

@@ -58,7 +58,7 @@ export function serveTeeAttestation(app: FastifyInstance, deps: TeeAttestationDe
         try {
           await takeTicket(deps.admission, asked, request.exchange);
           // From here on the ticket is taken, so no refusal needs its rate limits.
-          request.exchange.isTold = true;
+          request.exchange.hasFacts = true;
           const document = await evidenceOf(deps, asked).catch((error: unknown) => {
             // The ticket is spent, so sending it again cannot help.
             reply.header('x-should-retry', 'false');

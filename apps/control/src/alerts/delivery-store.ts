@@ -20,7 +20,7 @@ const firstPauseMs = 30_000;
 /** How long to try before an alert is given up. */
 const giveUpMs = 24 * 3_600_000;
 
-/** The question whether a delivery is due (`due-work.ts`). */
+/** SQL condition: a delivery is due. `DueWork` asks it. */
 export const deliveryIsDue = 'exists (select from alert_deliveries where next_attempt_at <= $1)';
 
 /**

@@ -109,7 +109,7 @@ const messages: Readonly<Record<string, string>> = {
 /** Returns the public sentence about the outcome of an automatic top-up, or about the limit that holds it back. */
 const autoTopUpMessage = (code: string): string => messages[code] ?? messageOf(code);
 
-/** The question whether a balance has crossed its notice threshold (`due-work.ts`). */
+/** SQL condition: a balance has crossed its notice threshold. `DueWork` asks it. */
 export const balanceCrossed = `exists (
   select from billing_settings s join accounts a on a.id = s.account_id
   where case when s.low_since is null then a.balance_nusd < s.low_balance_nusd

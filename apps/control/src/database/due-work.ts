@@ -12,7 +12,7 @@ export interface Due {
 
 /** The interval at which Postgres is asked, in ms. */
 const askMs = 1_000;
-/** The interval at which a task runs unasked, in ms. */
+/** The interval at which a task runs without a wake-up, in ms. */
 const unaskedMs = 600_000;
 
 interface Work extends Due {

@@ -23,7 +23,7 @@ interface Candidate {
 const isDue = `s.auto_enabled and s.auto_paused is null and a.disabled_at is null and a.balance_nusd < s.auto_threshold_nusd
   and not exists (select 1 from orders o where o.account_id = a.id and o.automatic and o.status in ('created', 'pending'))`;
 
-/** The question whether a top-up is due (`due-work.ts`). */
+/** SQL condition: a top-up is due. `DueWork` asks it. */
 export const topUpIsDue = `exists (select from billing_settings s join accounts a on a.id = s.account_id where ${isDue})`;
 
 const batch = 50;

@@ -18,7 +18,7 @@ const turnMs = 3_600_000;
 
 const isLeftOver = 'amount_nusd > spent_nusd + expired_nusd';
 
-/** The question whether something is left of a grant of a past month (`due-work.ts`). */
+/** SQL condition: something is left of a grant of a past month. `DueWork` asks it. */
 export const grantIsLeftOver = `exists (
   select from monthly_grants where month < to_char($1 at time zone 'utc', 'YYYY-MM') and ${isLeftOver})`;
 

@@ -8,7 +8,7 @@ import { openOrder, type PlaceDependencies } from './place-order.ts';
 const batch = 8;
 const source = 'reconcile';
 
-/** The question whether an order is due (`due-work.ts`). */
+/** SQL condition: an order is due. `DueWork` asks it. */
 export const orderIsDue = 'exists (select from orders where next_check_at <= $1)';
 
 /**
