@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 /**
  * Completes a refusal before redemption: sets the headers that every inference answer has, and returns the error to
  * send. A bad credential is reported before a wrong body type. A ticket that could not be redeemed is `invalid_ticket`,
- * whatever else is wrong with the request. A valid ticket stays as it was. Does nothing if the exchange is told already.
+ * whatever else is wrong with the request. A valid ticket stays as it was. Does nothing if the headers are set already or not wanted.
  */
 export async function completeRefusal(
   deps: CredentialDependencies,
