@@ -1,7 +1,8 @@
 import { type AttemptOutcome, type Catalog, nextStep, type Route } from '@sotto/router';
 import { randomOf } from '../../test/kit/random.ts';
 import { fateOf } from './world/fate.ts';
-import type { SimulatedRequest, World } from './world/world.ts';
+import type { SimulatedRequest } from './world/traffic.ts';
+import type { World } from './world/world.ts';
 
 /** How one request ended for its client. */
 export interface Ending {

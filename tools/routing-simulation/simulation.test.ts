@@ -4,7 +4,8 @@ import { compare, comparisons, type Results, Tally } from './compare.ts';
 import { sotto } from './contenders/sotto.ts';
 import { comparisonTable, readPart } from './report/table.ts';
 import { runDay } from './run-day.ts';
-import { drawWorld, providersByTier } from './world/world.ts';
+import { providersByTier } from './world/providers.ts';
+import { drawWorld } from './world/world.ts';
 
 /** The promises of Default, on days with 50 providers. See docs/reference/simulation.md. */
 const mostBelowTheBest = 0.001;

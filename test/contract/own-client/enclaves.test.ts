@@ -8,7 +8,7 @@ import { checkReceipts, fetchOver, makePrivateClient, nodePlatform } from '@sott
 import { isRefusedByDefault } from '@sotto/wire';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
+import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-kinds.ts';
 import { startEnclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
 import { useFolder } from '../../kit/folder.ts';

@@ -2,20 +2,13 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
 import { replyId, type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
 import { listenOnLoopback } from '@sotto/test-servers';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
+import type { EnclaveKey, EnclaveKind } from './enclave-kinds.ts';
 import { evidenceAnswers, type Shown } from './evidence.ts';
 import type { TestGround } from './test-ground.ts';
-
-/** Stand-ins for the providers whose models run in enclaves, one for every form of evidence. */
-export const enclaveKinds = ['near', 'phala-aci', 'phala-vllm-proxy', 'venice', 'tinfoil', 'chutes'] as const;
-export type EnclaveKind = (typeof enclaveKinds)[number];
-
-export const familyOf = (kind: EnclaveKind): ProviderFamily =>
-  kind === 'phala-aci' || kind === 'phala-vllm-proxy' ? 'phala' : kind;
 
 const sealedKinds: Readonly<Record<EnclaveKind, StandInKind>> = {
   near: 'near-ed25519',
@@ -231,8 +224,3 @@ interface Signer {
   readonly sign: (text: string) => Buffer;
   readonly address: Uint8Array;
 }
-
-type StandInKey = ReturnType<ReturnType<typeof standInEnclave>['nextKey']>;
-
-/** A stand-in's key, with the fields that only Chutes has. */
-export type EnclaveKey = Pick<StandInKey, 'publicKey'> & { readonly instanceId?: string; readonly nonce?: string };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { canonicalJson, keySetDigest } from '@sotto/attestation';
-import type { EnclaveKey, EnclaveKind } from './enclave-provider.ts';
+import type { EnclaveKey, EnclaveKind } from './enclave-kinds.ts';
 import type { TestGround } from './test-ground.ts';
 
 /** The facts in a stand-in's evidence. A dishonest stand-in shows those of another. */

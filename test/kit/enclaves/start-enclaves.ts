@@ -2,7 +2,8 @@
 
 import { expect } from 'vitest';
 import type { ProviderSpec, StageSpec } from '../stage/spec.ts';
-import { type EnclaveKind, EnclaveProvider, enclaveKinds, familyOf } from './enclave-provider.ts';
+import { type EnclaveKind, enclaveKinds, familyOf } from './enclave-kinds.ts';
+import { EnclaveProvider } from './enclave-provider.ts';
 import { TestGround, testMeasurement } from './test-ground.ts';
 
 /** Providers that one test each uses, beside one of every kind. A penalty from one test must not affect another. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { providerEvidenceSchema, verifyNvidia, verifySnp } from '@sotto/attestation';
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
 import { describe, expect, it } from 'vitest';
-import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
+import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-kinds.ts';
 import type { Enclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

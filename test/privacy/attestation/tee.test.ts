@@ -4,7 +4,7 @@ import { sealChat } from '@sotto/client';
 import { vouchForKey } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EnclaveKind, enclaveKinds } from '../../kit/enclaves/enclave-provider.ts';
+import { type EnclaveKind, enclaveKinds } from '../../kit/enclaves/enclave-kinds.ts';
 import { type Spare, startEnclaves } from '../../kit/enclaves/start-enclaves.ts';
 import { daysFromNow } from '../../kit/enclaves/test-ground.ts';
 import { type TestAccount, until } from '../../kit/service.ts';

@@ -9,7 +9,8 @@ import { bearer } from '../../kit/client.ts';
 import { allowed, authorize, clientOf, connect, newApp, type Person, start } from '../../kit/connected-apps.ts';
 import { post } from '../../kit/send.ts';
 import { disguises, found } from './disguises.ts';
-import { addresses, content, email, expectNoContent, fullBody, idsIn, marker, personName, stem } from './markers.ts';
+import { expectNoContent } from './expect-no-content.ts';
+import { addresses, content, email, fullBody, idsIn, marker, personName, stem } from './markers.ts';
 import { answersWell } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 

@@ -4,7 +4,7 @@ import { accountsSuite } from './accounts.suite.ts';
 import { apartSuite } from './apart.suite.ts';
 import { contentSuite } from './content.suite.ts';
 import { everywhereSuite } from './everywhere.suite.ts';
-import { expectNoContentAnywhere } from './markers.ts';
+import { expectNoContentAnywhere } from './expect-no-content.ts';
 import { plantedSuite } from './planted.suite.ts';
 import { processesSuite } from './processes.suite.ts';
 import { refusalsSuite } from './refusals.suite.ts';

@@ -5,7 +5,8 @@ import { ask, type Flow } from '../../kit/client.ts';
 import { post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { found } from './disguises.ts';
-import { content, expectNoContent, formsOf, fullBody, media, mediaPaths, said } from './markers.ts';
+import { expectNoContent } from './expect-no-content.ts';
+import { content, formsOf, fullBody, media, mediaPaths, said } from './markers.ts';
 import { answersWell, delta, failures, painted } from './provider-answers.ts';
 import type { StageOf } from './stage.ts';
 

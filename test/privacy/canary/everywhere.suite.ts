@@ -3,7 +3,8 @@ import { controlOrigin } from '@sotto/contract/control';
 import { describe, expect, it } from 'vitest';
 import { type Answer, readAnswer } from '../../kit/answer.ts';
 import { bearer } from '../../kit/client.ts';
-import { content, expectNoContent } from './markers.ts';
+import { expectNoContent } from './expect-no-content.ts';
+import { content } from './markers.ts';
 import type { StageOf } from './stage.ts';
 
 const { Malformed: bad, Path: inPath, QueryString: inQuery, Header: inHeader } = content;

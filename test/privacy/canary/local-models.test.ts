@@ -21,7 +21,8 @@ import { endAll, npmStart, type StartedByNpm } from '../../kit/npm-start.ts';
 import { post } from '../../kit/send.ts';
 import { flows } from './content.suite.ts';
 import { disguises, found, hashes, searchable } from './disguises.ts';
-import { content, expectNoContent, formsOf, fullBody, idsIn } from './markers.ts';
+import { expectNoContent } from './expect-no-content.ts';
+import { content, formsOf, fullBody, idsIn } from './markers.ts';
 import { listenToRedis, type RedisEar, readSinks, type Sinks } from './sinks.ts';
 
 const redis = await startOwnRedis();

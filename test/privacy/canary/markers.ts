@@ -1,8 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { expect } from 'vitest';
-import { disguises, found, hashes, searchable } from './disguises.ts';
-import type { CanaryStage } from './stage.ts';
+import { disguises, hashes } from './disguises.ts';
 
 /** The prefix of every marker of this run. A search for it finds all markers. */
 export const stem = `canary${randomBytes(6).toString('hex')}`;
@@ -100,23 +98,6 @@ export async function idsIn(pool: pg.Pool): Promise<Record<string, string[]>> {
 /** The forms of texts, each under its name. */
 export const formsOf = (texts: Readonly<Record<string, string>>): Record<string, string[]> =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, disguises(text)]));
-
-const anyMarker = { 'a marker': disguises(stem) };
-
-/** Expects no marker of this run, and no part of one, in any sink except answers to the clients themselves. */
-export async function expectNoContent(stage: Pick<CanaryStage, 'sinks'>): Promise<void> {
-  const { errors: _, ...others } = await stage.sinks();
-  for (const [name, sink] of Object.entries(others)) expect(found(sink, anyMarker), name).toEqual([]);
-}
-
-/** Expects the same of every sink, compressed data included. */
-export async function expectNoContentAnywhere(stage: CanaryStage): Promise<void> {
-  for (const [name, sink] of Object.entries(await stage.allSinks())) {
-    // The search had data to search.
-    expect(sink.length, name).toBeGreaterThan(500);
-    expect(found(searchable(sink), anyMarker), name).toEqual([]);
-  }
-}
 
 const textTool = {
   type: 'function',

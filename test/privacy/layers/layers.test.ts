@@ -104,21 +104,7 @@ describe('the layers', () => {
   });
 
   it('have no circles between files', () => {
-    const graph = new Map(
-      files.map(({ path, imports }) => [
-        path,
-        imports.filter((name) => name.startsWith('.')).map((name) => relative(root, join(root, dirname(path), name))),
-      ]),
-    );
-    const state = new Map<string, 'open' | 'done'>();
-    const visit = (path: string, trail: readonly string[]): void => {
-      expect(state.get(path), `circle: ${[...trail, path].join(' → ')}`).not.toBe('open');
-      if (state.has(path)) return;
-      state.set(path, 'open');
-      for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
-      state.set(path, 'done');
-    };
-    for (const path of graph.keys()) visit(path, []);
+    expectNoCircle(files);
   });
 
   it('keep processes out of packages: no environment, no signals, no listening', () => {
@@ -152,6 +138,25 @@ it('no source file has more than 400 lines', () => {
   expect(written.filter((path) => lines(path) > 400)).toEqual([]);
 });
 
+/** Expects that no file imports itself through others, by relative imports. */
+function expectNoCircle(of: readonly { readonly path: string; readonly imports: readonly string[] }[]): void {
+  const graph = new Map(
+    of.map(({ path, imports }) => [
+      path,
+      imports.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name)),
+    ]),
+  );
+  const state = new Map<string, 'open' | 'done'>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    expect(state.get(path), `circle: ${[...trail, path].join(' → ')}`).not.toBe('open');
+    if (state.has(path)) return;
+    state.set(path, 'open');
+    for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+    state.set(path, 'done');
+  };
+  for (const path of graph.keys()) visit(path, []);
+}
+
 describe('tests and tools', () => {
   const outside = tracked
     .filter((path) => /^(?:test|tools)\/.*\.m?tsx?$/.test(path))
@@ -161,6 +166,10 @@ describe('tests and tools', () => {
     expect(outside.length).toBeGreaterThan(500);
     expect(outside.some(({ imports }) => imports.includes('@sotto/control/testing'))).toBe(true);
     expect(outside.some(({ imports }) => imports.some((specifier) => specifier.startsWith('../../kit/')))).toBe(true);
+  });
+
+  it('import each other in no circle', () => {
+    expectNoCircle(outside);
   });
 
   it('name the package whose code they import', () => {

@@ -16,7 +16,7 @@ import {
 } from '@sotto/router';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type { ContenderKind, FinishedAttempt } from '../run-day.ts';
-import { brokers, type SimulatedRequest } from '../world/world.ts';
+import { brokers, type SimulatedRequest } from '../world/traffic.ts';
 
 /** A workspace's preferences, and the `provider` fields of each request. */
 interface Settings {

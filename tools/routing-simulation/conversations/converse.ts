@@ -2,7 +2,8 @@ import type { Route, RoutingRequest } from '@sotto/router';
 import { around, between, randomOf } from '../../../test/kit/random.ts';
 import { sotto } from '../contenders/sotto.ts';
 import { type Ending, enterDay } from '../run-day.ts';
-import { brokers, costOn, hours, type World } from '../world/world.ts';
+import { brokers, hours } from '../world/traffic.ts';
+import { costOn, type World } from '../world/world.ts';
 
 /** The conversations of a coding agent. Every turn sends the whole conversation again. */
 export const turns = 60;

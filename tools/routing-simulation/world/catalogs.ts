@@ -1,7 +1,7 @@
 import { bindCatalog, type Catalog, type CatalogFile, catalogFileSchema } from '@sotto/router';
 import type { PrivacyClass } from '@sotto/wire';
 import { around, between, randomOf, shuffled } from '../../../test/kit/random.ts';
-import type { SimulatedProvider } from './world.ts';
+import type { SimulatedProvider } from './providers.ts';
 
 /** A model, and the premium that the private tiers charge over the anonymous one. */
 interface SimulatedModel {

@@ -1,7 +1,8 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { around, between, poisson, randomOf } from '../../../test/kit/random.ts';
 import { models } from './catalogs.ts';
-import { hours, regions, type SimulatedProvider } from './world.ts';
+import { regions, type SimulatedProvider } from './providers.ts';
+import { hours } from './traffic.ts';
 
 /** `silent`: the provider accepts the request and does not answer. */
 export type Failing = AttemptOutcome | 'silent';

@@ -1,7 +1,8 @@
 import type { AttemptOutcome, Route } from '@sotto/router';
 import { around, randomOf } from '../../../test/kit/random.ts';
 import type { Failing } from './disturbances.ts';
-import type { SimulatedRequest, World } from './world.ts';
+import type { SimulatedRequest } from './traffic.ts';
+import type { World } from './world.ts';
 
 /** The outcome of an attempt if no timeout ends it first. Durations are in ms from the attempt's start. */
 export type Fate =

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { models, priceChangeHours } from './catalogs.ts';
 import { fateOf } from './fate.ts';
-import { brokers, cheapestCost, costOn, drawWorld, type World } from './world.ts';
+import { brokers } from './traffic.ts';
+import { cheapestCost, costOn, drawWorld, type World } from './world.ts';
 
 const climate = { perSecond: 0.05, trouble: 1, teeRoutes: 5 };
 const world = drawWorld(1, climate);
