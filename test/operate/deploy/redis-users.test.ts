@@ -139,6 +139,11 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
     await onNodes(undefined, (node) => node.set(`sotto:{w${shard}}:reaped:gone`, 'wallet key').catch(() => {}));
     const settlement = { shard, chargeNusd: 5n, usedTokens: 1, entry: undefined };
     await state.settle({ ...settlement, holdId: 'gone' });
+    // With an entry it also announces it.
+    const entry = { payload: 'none of ours', mac: 'none' };
+    expect(await state.settle({ ...settlement, holdId: 'told', entry })).toMatchObject({
+      streamId: expect.any(String),
+    });
     await state.cancel(shard, 'never');
     expect(await state.readOwnHolds(shard)).toEqual([]);
     expect(await state.peek({ shard, right: { kind: 'ticket', ticketHash: 'none' } })).toBeUndefined();

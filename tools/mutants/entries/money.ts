@@ -81,7 +81,7 @@ const booking: readonly Mutant[] = [
       file: 'packages/state/src/redis/scripts/admission.ts',
       tests: ['test/money/state/contract.test.ts'],
     },
-    [['announces the first', "redis.call('XLEN', P .. 'stream') == 1", 'false']],
+    [['announces the first', "redis.pcall('XLEN', P .. 'stream') == 1", 'false']],
   ),
   ...mutantsAt(
     {

@@ -43,6 +43,8 @@ export function serveTeeAttestation(app: FastifyInstance, deps: TeeAttestationDe
   serveRoutes(app)(teeContracts)({
     'POST /v1/tee/attestation': {
       config: { beforeBody },
+      // Without a body nothing was read before it. The ticket is judged first all the same.
+      preValidation: async (request) => void (await ticketOf(deps.admission, request.exchange)),
       errorHandler: completing(deps.admission, () => accepts),
       handler: async ({ request, body: { nonce }, reply }) => {
         const asked = await readAttestation(deps, request, nonce);

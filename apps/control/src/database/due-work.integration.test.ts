@@ -71,3 +71,29 @@ it('runs a task that fails again while its question is answered with yes', async
   expect(failures).toHaveLength(2);
   await task.stop();
 });
+
+it('lets every task look for itself while one question cannot be answered', async () => {
+  let runs = 0;
+  const failures: unknown[] = [];
+  const broken = new DueWork(
+    pool,
+    () => clock,
+    (error) => failures.push(error),
+  );
+  const task = broken.when(
+    { question, everyMs: 1_000 },
+    async () => {
+      runs += 1;
+    },
+    rethrow,
+  );
+  const other = broken.when(
+    { question: 'exists (select from no_such_table)', everyMs: 1_000 },
+    async () => {},
+    rethrow,
+  );
+  for (const each of [task, other, broken]) each.start();
+  await until(() => runs > 2, 'the task runs though nothing is due');
+  expect(failures.length).toBeGreaterThan(0);
+  for (const each of [task, other, broken]) await each.stop();
+});

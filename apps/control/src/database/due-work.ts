@@ -18,6 +18,7 @@ const unaskedMs = 600_000;
 interface Work extends Due {
   /** Of `performance.now()`. */
   askedAt: number;
+  isRunning: boolean;
   readonly wake: () => void;
 }
 
@@ -43,8 +44,14 @@ export class DueWork implements Task {
    * `everyMs`. One that resolves to true has more work and runs again at once.
    */
   when({ question, everyMs }: Due, task: () => Promise<unknown>, failed: (error: unknown) => void): Repeated {
-    const repeated = repeat(unaskedMs, task, failed, { pauseMs: everyMs });
-    const work: Work = { question, everyMs, askedAt: performance.now(), wake: repeated.wake };
+    const run = async (): Promise<unknown> => {
+      work.isRunning = true;
+      return task().finally(() => {
+        work.isRunning = false;
+      });
+    };
+    const repeated = repeat(unaskedMs, run, failed, { pauseMs: everyMs });
+    const work: Work = { question, everyMs, askedAt: performance.now(), isRunning: false, wake: repeated.wake };
     return {
       wake: repeated.wake,
       start: () => {
@@ -60,14 +67,16 @@ export class DueWork implements Task {
 
   async #ask(pool: Pick<pg.Pool, 'query'>, now: Date): Promise<void> {
     const at = performance.now();
-    const asked = [...this.#work].filter(({ askedAt, everyMs }) => at - askedAt >= everyMs);
+    const asked = [...this.#work].filter(({ askedAt, everyMs, isRunning }) => !isRunning && at - askedAt >= everyMs);
     if (asked.length === 0) return;
     const answers = asked.map(({ question }, place) => `(${question}) as "${place}"`);
     const statement = prepared(`select $1::timestamptz as now, ${answers.join(', ')}`);
-    const { rows } = await statement<Readonly<Record<number, boolean>>>(pool, [now]);
-    for (const [place, work] of asked.entries()) {
-      work.askedAt = at;
-      if (rows[0]?.[place] === true) work.wake();
-    }
+    for (const work of asked) work.askedAt = at;
+    // One question that fails must not keep the other tasks from their work, so without answers all of them look for themselves.
+    const { rows } = await statement<Readonly<Record<number, boolean>>>(pool, [now]).catch((error: unknown) => {
+      for (const { wake } of asked) wake();
+      throw error;
+    });
+    for (const [place, { wake }] of asked.entries()) if (rows[0]?.[place] === true) wake();
   }
 }

@@ -284,7 +284,8 @@ export const buildSettlement = ({ settler, metrics, now, isAlone }: SettlementDe
           return isMore;
         },
         failed('settler'),
-        { gatherMs },
+        // A shard that fails must not make the others wait.
+        { gatherMs, pauseMs: gatherMs },
       );
       const rebooking = repeat(rebookMs, () => settler.rebook(), failed('rebook'));
       return isAlone ? [settling, rebooking] : [settling, settler.watch(settling.wake), rebooking];

@@ -4,7 +4,7 @@ import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
 import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
-import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
+import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
@@ -145,7 +145,9 @@ function readCap(text: string | undefined): Nusd | undefined {
   if (text === undefined) return undefined;
   const cap = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? usdToNusd(Number(text)) : undefined;
   if (cap !== undefined && cap > 0n) return cap;
-  throw new UsageError(`--max-cost must be an amount in USD above 0, such as 2.50; got "${text}".`);
+  throw new UsageError(
+    `--max-cost must be an amount in USD above 0 and at most ${nusdToDecimal(maxNusd)}, such as 2.50; got "${text}".`,
+  );
 }
 
 /** The text models, or why they could not be read. */

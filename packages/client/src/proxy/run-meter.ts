@@ -63,7 +63,7 @@ export class RunMeter implements Exchange {
     if (body === undefined) return this.#exchange.ask(asked);
     const prices = this.#cap === undefined ? [] : await this.#readPrices();
     if (prices instanceof Response) return answerFrom(prices.clone());
-    const bound = chatBound(asked.body, body, prices);
+    const bound = this.#cap === undefined ? 0n : chatBound(asked.body, body, prices);
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
     if (this.#cap !== undefined) {

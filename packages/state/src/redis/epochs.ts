@@ -5,12 +5,15 @@ import { listReply, type ScriptRunner } from './script-runner.ts';
 import { ShardBatch } from './shard-batch.ts';
 import { StepBatch } from './step-batch.ts';
 
+/** A broker that died may have thousands of holds in each shard. */
+const reapedAtOnce = 4;
+
 /** `now` is empty outside tests, because the scripts use Redis' own clock, and only this clock decides about leases. */
 export function redisEpochs(runner: ScriptRunner, now: () => string): MembershipPort & EpochPort {
   const { membership } = runner;
   const joins = new StepBatch(runner, 'join', now);
-  const members = new ShardBatch(runner, 'readMembers', () => '');
-  const reaps = new ShardBatch(runner, 'reap', now);
+  const members = new ShardBatch(runner, 'readMembers', { common: () => '', most: shards.length });
+  const reaps = new ShardBatch(runner, 'reap', { common: now, most: reapedAtOnce });
   return {
     membership,
 

@@ -64,7 +64,7 @@ export function createRedisState({
     ...redisAdmission(runner, now),
     ...epochs,
     ...redisProjection(runner, now),
-    watchSettlements: (wake) => watchSettlements(() => connectRedis(url, { commandTimeoutMs, name }), wake),
+    watchSettlements: (wake) => watchSettlements(() => connectRedis(url, { commandTimeoutMs, name }), wake, onRefusal),
     ...redisCatalog(runner),
     ...redisHealth(runner),
     ...redisReceipts(runner),

@@ -9,16 +9,18 @@ interface Waiting {
 
 /**
  * Runs a script on all shards that were asked for in one turn of the event loop, in one call if they are on one server. The script
- * is no step of a member (`step-batch.ts`). `common` returns the value that all shards share. A shard whose records are damaged fails
- * alone.
+ * is no step of a member (`step-batch.ts`). `common` returns the value that all shards share. At most `most` shards have one call, so
+ * that it does not block Redis for long. A shard whose records are damaged fails alone.
  */
 export class ShardBatch {
   readonly #runner: ScriptRunner;
   readonly #name: BatchName;
   readonly #common: () => Argument;
+  readonly #most: number;
   #waiting: Waiting[] = [];
 
-  constructor(runner: ScriptRunner, name: BatchName, common: () => Argument) {
+  constructor(runner: ScriptRunner, name: BatchName, { common, most }: { common: () => Argument; most: number }) {
+    this.#most = most;
     this.#runner = runner;
     this.#name = name;
     this.#common = common;
@@ -35,8 +37,8 @@ export class ShardBatch {
   #sendAll(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    const calls = this.#runner.isSingle ? [waiting] : waiting.map((each) => [each]);
-    for (const call of calls) void this.#send(call);
+    const most = this.#runner.isSingle ? this.#most : 1;
+    for (let at = 0; at < waiting.length; at += most) void this.#send(waiting.slice(at, at + most));
   }
 
   /** Never rejects. */

@@ -82,11 +82,13 @@ export class StepBatch {
     for (const [at, group] of groups.entries()) {
       const [{ shard, caller }] = group;
       try {
+        const [kind, message] = listReply(replies[at]);
+        if (kind === 'error') throw this.#runner.refusalOf(String(message));
         const answers = membership.take(shard, caller, readReply(replies[at], group.length));
         for (const [place, { resolve, reject }] of group.entries()) {
           const answer = answers[place];
-          const [kind, message] = Array.isArray(answer) ? answer : [];
-          if (kind === 'error') reject(this.#runner.refusalOf(String(message)));
+          const [what, why] = Array.isArray(answer) ? answer : [];
+          if (what === 'error') reject(this.#runner.refusalOf(String(why)));
           else resolve({ answer, caller });
         }
       } catch (error) {

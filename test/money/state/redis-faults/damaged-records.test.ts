@@ -1,6 +1,6 @@
-import { StateUnavailableError, shardOfWallet, shards } from '@sotto/state';
-import { expect, test } from 'vitest';
-import { keyProjection, outcome, projectorTo, putKeyIn, walletIds } from '../fixtures.ts';
+import { createRedisState, StateUnavailableError, shardOfWallet, shards } from '@sotto/state';
+import { expect, onTestFinished, test } from 'vitest';
+import { keyProjection, outcome, projectorTo, putKeyIn, untilReachable, walletIds } from '../fixtures.ts';
 import { prefix, shard, useRedisToBreak } from './stage.ts';
 
 const redis = useRedisToBreak();
@@ -55,4 +55,32 @@ test('an id that is none moves no watermark', async () => {
   const { reader } = await redis.state.takeSettlements(shard, '0-0', 10);
   await expect(redis.state.acknowledge(shard, 'no id', reader)).rejects.toThrow(StateUnavailableError);
   expect(await redis.raw.get(`${prefix}watermark`)).not.toBe('no id');
+});
+
+test.each(['clients', 'epoch'])(
+  'a shard whose %s are damaged keeps no other from renewing its leases',
+  async (record) => {
+    await redis.raw.set(`${prefix}${record}`, 'not a hash');
+    const renewal = { declaration: 'renewal', leaseMs: 10_000 } as const;
+    const renewed = await Promise.all(shards.map((at) => outcome(redis.state.join(at, renewal))));
+    for (const [at, found] of renewed.entries()) {
+      if (shards[at] === shard) expect(found).toEqual({ unavailable: true });
+      else expect(found, `shard ${shards[at]}`).toMatchObject({ answer: { result: 'joined' } });
+    }
+    const reaped = await Promise.all(shards.map((at) => outcome(redis.state.reap(at, 0))));
+    expect(reaped.filter((found) => 'answer' in found)).toHaveLength(shards.length - 1);
+  },
+);
+
+test('a declaration that cannot be stored makes its sender no member', async () => {
+  const stranger = createRedisState({ url: redis.server?.url ?? '' });
+  onTestFinished(() => stranger.close());
+  await untilReachable(stranger);
+  await redis.raw.set(`${prefix}declared`, 'not a hash');
+  const declaration = { payload: 'holds', mac: 'mac' };
+  for (let times = 0; times < 3; times += 1) {
+    expect(await outcome(stranger.join(shard, { declaration, leaseMs: 10_000 }))).toEqual({ unavailable: true });
+  }
+  await redis.raw.del(`${prefix}declared`);
+  expect(await stranger.join(shard, { declaration, leaseMs: 10_000 })).toMatchObject({ result: 'declared' });
 });

@@ -33,6 +33,7 @@ export function loadedKernel(kernel: Bytes, initrdSize: number, { lowEnd }: Memo
   const isFree = (read(field.extendedFlags).u16() & initrdAbove4G) !== 0;
   const allowed = isFree ? 0xffff_ffff : read(field.initrdMaximum).u32();
   const end = Math.min(allowed, lowEnd - acpiReserve - 1);
+  if (initrdSize === 0) throw new Refusal('the initrd is empty; without one the firmware measures other events');
   if (initrdSize >= end) throw new Refusal('the initrd is larger than the low memory of the machine');
   const loaded = Uint8Array.from(kernel);
   loaded[field.loader] = 0xb0;

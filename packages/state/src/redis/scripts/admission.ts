@@ -217,7 +217,7 @@ return each_request('settle', 5, function(at)
   redis.call('SET', done_key(id), 'settled', 'PX', closed_ms, 'NX')
   if payload == '' then return '', true end
   local place = redis.call('XADD', P .. 'stream', '*', 'p', payload, 'm', ARGV[at + 4])
-  if redis.call('XLEN', P .. 'stream') == 1 then redis.pcall('PUBLISH', '${settledChannel}', '') end
+  if redis.pcall('XLEN', P .. 'stream') == 1 then redis.pcall('PUBLISH', '${settledChannel}', '') end
   return place, true
 end)
 `;

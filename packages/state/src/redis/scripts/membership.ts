@@ -13,6 +13,7 @@ local function is_member(client) return redis.call('HEXISTS', CLIENTS, client ..
 return each_request('join', 3, function(at, client)
   local open = redis.call('HGET', EPOCH, 'open') == '1' and 1 or 0
   local is_in = is_member(client)
+  if not is_in and ARGV[at + 1] == '-' then error('a renewal beside a declaration') end
   if not is_in and ARGV[at + 1] ~= '' then
     redis.call('HSET', P .. 'declared', client, ARGV[at + 2] .. ' ' .. ARGV[at + 1])
     return {'declared', open, 0}
@@ -62,7 +63,7 @@ return each_shard(function(grace_ms)
   for client, f in pairs(read_clients()) do
     if f.lapsed then
       if now - f.lapsed > 86400000 then redis.call('HDEL', CLIENTS, client .. ' lapsed') end
-    elseif f['until'] > now then
+    elseif (f['until'] or 0) > now then
       alive[client] = true
     else
       -- A suspicion in the future means that the clock was set back.
