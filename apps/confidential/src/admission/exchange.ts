@@ -7,7 +7,7 @@ import { type Accepts, type Credential, type CredentialDependencies, readCredent
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is known of this request until its hold. */
+    /** The facts about this request that are known until its hold. */
     exchange: Exchange;
   }
 }
