@@ -15,7 +15,8 @@ export interface Held {
 
 /**
  * Locks rows until the calls wait for them, then releases them. By then each call has read the rows and none has
- * changed them. This interleaving shows a lost update. Resolves to the answers.
+ * changed them. This interleaving shows a lost update. Resolves to the answers. Throws at once if the calls fail or end without
+ * waiting.
  */
 export async function whileHeld<T>(pool: pg.Pool, held: Held, calls: readonly (() => Promise<T>)[]): Promise<T[]> {
   const client = await pool.connect();
@@ -23,8 +24,10 @@ export async function whileHeld<T>(pool: pg.Pool, held: Held, calls: readonly ((
     await client.query('begin');
     await client.query(held.rows, [...(held.values ?? [])]);
     const answers = Promise.all(calls.map((call) => call()));
-    answers.catch(() => {});
-    await until(async () => {
+    const tooEarly = answers.then(() => {
+      throw new Error(`the calls ended without waiting with \`${held.waiting}\``);
+    });
+    const waiting = until(async () => {
       const { rows } = await pool.query<{ count: string }>(
         `select count(*) from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock' and starts_with(query, $1)`,
@@ -33,6 +36,7 @@ export async function whileHeld<T>(pool: pg.Pool, held: Held, calls: readonly ((
       // A statement of a background task may wait, too.
       return Number(rows[0]?.count) >= (held.count ?? calls.length);
     }, `calls wait with \`${held.waiting}\``);
+    await Promise.race([waiting, tooEarly]);
     await held.meanwhile?.(client);
     await client.query('commit');
     return await answers;
