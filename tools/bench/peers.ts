@@ -45,6 +45,21 @@ const peers: readonly Peer[] = [
     model: (name) => name,
     headers: { authorization: `Bearer ${key}` },
   },
+  {
+    name: 'noveum-ai-gateway',
+    setting: 'BENCH_NOVEUM',
+    start: ({ upstream, port }) => ({
+      args: [],
+      environment: {
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        OPENAI_BASE_URL: new URL(upstream).origin,
+        RUST_LOG: 'warn',
+      },
+    }),
+    model: (name) => name,
+    headers: { authorization: `Bearer ${key}`, 'x-provider': 'openai' },
+  },
 ];
 
 export interface StartedPeer extends Contender {
