@@ -138,7 +138,7 @@ export async function startSotto({
 
   const mint: BenchService['mint'] = async (model, operation = 'chat') => {
     const ticket = sealTicket(sealingKey, {
-      v: 2,
+      v: 1,
       shard: found.shard,
       expiresAt: Date.now() + ttlMs,
       bindings: bindingsOf({ operation, model, reasoning: {} }),
@@ -151,7 +151,6 @@ export async function startSotto({
       walletId: row.wallet_id,
       keyHash,
       generation: generationOf(row.generation, Number(row.version)),
-      form: 2,
       ttlMs,
     });
     return ticket;

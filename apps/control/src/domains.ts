@@ -94,7 +94,6 @@ function ticketDomain(parts: Parts, options: ControlOptions): Domain {
     confidentialAddress: config.CONFIDENTIAL_ADDRESS,
     ticketSealingKey: config.TICKET_SEALING_KEY,
     accountRefKey: config.ACCOUNT_REF_KEY,
-    ticketForm: () => shards.epochs.ticketForm,
     ticketTtlMs: config.TICKET_TTL_S * 1000,
   });
 }

@@ -21,7 +21,6 @@ export {
   sealTicket,
   type TicketBindings,
   type TicketEnvelope,
-  type TicketForm,
 } from './envelopes/ticket.ts';
 export {
   type AmountOwner,

@@ -42,7 +42,6 @@ test('a cluster in which one node lost everything calls no key or ticket wrong',
       walletId: 'wallet',
       keyHash,
       generation: generationOf(1, 1),
-      form: 2,
       ttlMs: 60_000,
     } as const;
     expect(await state.mint(ticket)).toEqual({ result: 'minted' });

@@ -1,4 +1,4 @@
-import type { Right, TicketForm } from '@sotto/state';
+import type { Right } from '@sotto/state';
 import { generationOf } from '@sotto/state';
 import { type BothDrivers, newest, type Stage, shard } from './both-drivers.ts';
 import { type ControlTruth, type KeyTruth, walletIds } from './control-truth.ts';
@@ -10,10 +10,7 @@ export class HistoryRights {
   readonly #truth: ControlTruth;
   readonly #drivers: BothDrivers;
   readonly #clock: Stage['clock'];
-  readonly #minted = new Map<
-    string,
-    { readonly key: KeyTruth; readonly generation: string; readonly form: TicketForm; readonly expiresAt: number }
-  >();
+  readonly #minted = new Map<string, { readonly key: KeyTruth; readonly expiresAt: number }>();
 
   constructor(truth: ControlTruth, drivers: BothDrivers, { clock }: Pick<Stage, 'clock'>) {
     this.#truth = truth;
@@ -21,7 +18,7 @@ export class HistoryRights {
     this.#clock = clock;
   }
 
-  async mint({ ticket, key: index, ttlS, form }: Extract<Operation, { op: 'mint' }>): Promise<void> {
+  async mint({ ticket, key: index, ttlS }: Extract<Operation, { op: 'mint' }>): Promise<void> {
     const { now } = this.#clock;
     const key = this.#truth.keys[index];
     const ticketHash = `ticket-${ticket}`;
@@ -37,12 +34,11 @@ export class HistoryRights {
         walletId: walletIds[key.wallet] ?? '',
         keyHash: key.keyHash,
         generation,
-        form,
         ttlMs,
       }),
     );
     if (reply?.result !== 'minted' || earlier !== undefined) return;
-    this.#minted.set(ticketHash, { key, generation, form, expiresAt: now + ttlMs });
+    this.#minted.set(ticketHash, { key, expiresAt: now + ttlMs });
   }
 
   /** The right that a step names, and its key. Undefined: no key has it. */
@@ -55,13 +51,11 @@ export class HistoryRights {
     return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
   }
 
-  /** The generation that a request by this right states, if its ticket does not contain it. */
+  /** The generation that a request by this right states. The mark of a ticket has its own. */
   generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): string | undefined {
-    const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
-    if (ticket?.form === 2) return undefined;
+    if (right.kind === 'ticket') return undefined;
     if (key === undefined) return 'unknown';
-    const generation = ticket?.generation ?? this.#truthOf(key, staleBy);
-    return statedGeneration(right, walletIds[key.wallet] ?? '', generation);
+    return statedGeneration(right, walletIds[key.wallet] ?? '', this.#truthOf(key, staleBy));
   }
 
   #truthOf(key: KeyTruth, staleBy: number): string {

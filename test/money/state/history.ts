@@ -1,5 +1,4 @@
 import { maxNusd } from '@sotto/money';
-import type { TicketForm } from '@sotto/state';
 import fc from 'fast-check';
 
 /** The minted ticket or the key that a step uses. */
@@ -23,9 +22,8 @@ export type Operation =
       readonly ticket: number;
       readonly key: number;
       readonly ttlS: number;
-      readonly form: TicketForm;
     }
-  | { readonly op: 'peek'; readonly right: StepRight; readonly staleBy: number }
+  | { readonly op: 'peek'; readonly right: StepRight }
   | {
       readonly op: 'redeem';
       /** Undefined: a new hold. A number: an earlier request arrives, for the first time or again. */
@@ -144,10 +142,9 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       ticket: at(5),
       key: at(3),
       ttlS: fc.constantFrom(60, 300),
-      form: fc.constantFrom<TicketForm[]>(1, 2),
     }),
   ),
-  often(4, fc.record({ op: fc.constant('peek'), right, staleBy })),
+  often(4, fc.record({ op: fc.constant('peek'), right })),
   often(22, redeem),
   often(
     4,

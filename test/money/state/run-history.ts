@@ -78,9 +78,8 @@ class HistoryRun {
       case 'mint':
         return this.#rights.mint(step);
       case 'peek': {
-        const { right, key } = this.#rights.of(step.right);
-        const generation = this.#rights.generationOf(right, key, step.staleBy);
-        await this.#drivers.both('peek', (state) => state.peek({ shard, right, generation }));
+        const { right } = this.#rights.of(step.right);
+        await this.#drivers.both('peek', (state) => state.peek({ shard, right }));
         return;
       }
       case 'redeem':

@@ -1,12 +1,9 @@
-import { createDecipheriv, randomUUID } from 'node:crypto';
-import { createRedisState, type State, shards } from '@sotto/state';
+import { createDecipheriv } from 'node:crypto';
+import { shards } from '@sotto/state';
 import type { Preferences } from '@sotto/wire';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { post } from '../../kit/send.ts';
-import { until } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
-import { joinAll, untilReachable } from '../../money/state/fixtures.ts';
 
 await describeStage(
   'a ticket',
@@ -18,12 +15,6 @@ await describeStage(
     },
   },
   (stage) => {
-    let redis: Redis;
-    beforeAll(() => {
-      redis = new Redis(stage.service.redisUrl ?? '');
-    });
-    afterAll(() => redis.disconnect());
-
     /** A ticket's contents, as control wrote them and a broker reads them. */
     function inside(ticket: string): { text: string; json: Record<string, unknown> } {
       const sealed = Buffer.from(ticket.slice('sotto_tkt_'.length), 'base64url');
@@ -60,10 +51,6 @@ await describeStage(
           { 'x-router-ticket': ticket },
         )
       ).status;
-
-    const formOf = (ticket: string): unknown => inside(ticket).json.v;
-    // Control mints the second form once it has seen the broker in every shard.
-    beforeAll(() => until(async () => formOf(await ticketOf({})) === 2, 'tickets have the second form'));
 
     it('says the same, at the same length, for workspaces whose settings mean the same for its request', async () => {
       const custom: Partial<Preferences> = {
@@ -105,47 +92,6 @@ await describeStage(
       const [long, short] = [await ticketOf(full, request), await ticketOf({}, request)];
       expect(long).toHaveLength(short.length);
     });
-
-    it('keeps its first form until every broker reads the second, and live ones of either stay good', async () => {
-      const account = await stage.service.createAccount({ preferences: { provider_ignore: ['gamma'] } });
-      const mint = async () => (await stage.service.mintTicket(account.inferenceKey, { model: 'm/two' })).ticket;
-      const untilForm = (form: number) => until(async () => formOf(await mint()) === form, `tickets have form ${form}`);
-      await untilForm(2);
-      const live = [await mint()];
-
-      // A broker of the version before joins. Its name does not announce which forms it reads.
-      const state: State = createRedisState({ url: stage.service.redisUrl ?? '', newClient: randomUUID });
-      await untilReachable(state);
-      await joinAll(state);
-      await untilForm(1);
-      const ticket = await mint();
-      live.push(ticket);
-      const { rows } = await stage.service.pool.query<{ generation: string }>(
-        `select k.generation || '.' || w.version as generation from api_keys k join workspaces w on w.id = k.workspace_id
-         where k.account_id = $1 and k.kind = 'inference'`,
-        [account.accountId],
-      );
-      expect(inside(ticket).json).toMatchObject({
-        generation: rows[0]?.generation,
-        preferences: { provider_ignore: ['gamma'], auto: { strategy: 'balanced' } },
-      });
-
-      // It leaves, and may come back within a day. Until then, tickets must stay in a form that it reads.
-      for (const shard of shards) await state.leave(shard);
-      await state.close();
-      await stage.service.settled(account);
-      expect(formOf(await mint())).toBe(1);
-      for (const shard of shards) await redis.hset(`sotto:{w${shard}}:clients`, await lapsedLongAgo(shard));
-      await untilForm(2);
-      for (const each of live) expect(await redeem(each)).toBe(200);
-    });
-
-    const lapsedLongAgo = async (shard: number): Promise<Record<string, string>> => {
-      const clients = await redis.hkeys(`sotto:{w${shard}}:clients`);
-      const lapsed = clients.filter((field) => field.endsWith(' lapsed'));
-      expect(lapsed).toHaveLength(1);
-      return Object.fromEntries(lapsed.map((field) => [field, String(Date.now() - 25 * 3_600_000)]));
-    };
   },
   { planes: ['two'] },
 );

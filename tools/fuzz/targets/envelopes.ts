@@ -38,7 +38,6 @@ const accountRef = sealAccountRef(key, {
 const ticketEnvelope = (models: number) => ({
   v: 1 as const,
   shard: 3,
-  generation: '2.1',
   expiresAt: 1_800_000_000_000,
   accountRef,
   bindings: { operation: 'chat' as const, model: '["a/b"]', reasoning: '[null,null]', policy: 'p', media: '[]' },
@@ -47,11 +46,7 @@ const ticketEnvelope = (models: number) => ({
     provider_ignore: Array.from({ length: models }, (_, index) => `provider-${index}`),
   },
 });
-const tickets = [
-  sealTicket(key, ticketEnvelope(0)),
-  sealTicket(key, ticketEnvelope(400)),
-  sealTicket(key, { ...ticketEnvelope(1), v: 2 }),
-];
+const tickets = [sealTicket(key, ticketEnvelope(0)), sealTicket(key, ticketEnvelope(400))];
 const settlement = {
   v: 1 as const,
   id: 'h1',

@@ -99,9 +99,9 @@ async function admitByTicket<Question extends AdmissionQuestion>(
   const question = read();
   compareBindings(envelope.bindings, bindingsOf(question.bindings));
   const planned = planAsStated(deps, question, envelope.preferences, exchange);
-  const { shard, accountRef, generation } = envelope;
+  const { shard, accountRef } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
-  const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
+  const order = { shard, accountRef, right, ...holdOrder(question, planned) };
   const redeemed = await redeem(deps.holds, order, exchange);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId, month, rate } = redeemed;

@@ -125,8 +125,7 @@ const rightOf = (credential: Credential): RightToCheck => {
     return { shard: credential.key.shard, right: keyRight(credential) };
   }
   const { envelope, ticketHash } = credential;
-  const { shard, generation } = envelope;
-  return { shard, right: { kind: 'ticket', ticketHash }, generation };
+  return { shard: envelope.shard, right: { kind: 'ticket', ticketHash } };
 };
 
 /** Finds a key of compatibility mode. Throws the caller's error for an unknown key. */

@@ -41,7 +41,7 @@ async function present(vault: CallableProvider | undefined) {
   const app = { route: (of: { method: string; handler: Handler }) => handlers.set(of.method, of.handler) };
   serveTeeAttestation(app as unknown as FastifyInstance, deps);
   const ticket = sealTicket(ticketSealingKey, {
-    ...{ v: 2, shard: 0, expiresAt: 1, accountRef: 'account', preferences: initialPreferences },
+    ...{ v: 1, shard: 0, expiresAt: 1, accountRef: 'account', preferences: initialPreferences },
     bindings: { operation: 'chat', model: 'm/one', policy: '', reasoning: {} } as never,
     attestation: { model: 'm/one' },
   });

@@ -120,9 +120,9 @@ async function takeTicket(
   { envelope, ticketHash }: AskedAttestation,
   exchange: Exchange,
 ): Promise<void> {
-  const { shard, accountRef, generation } = envelope;
+  const { shard, accountRef } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
-  const order = { shard, accountRef, generation, right, amountNusd: 0n, estimatedTokens: 0, free: true };
+  const order = { shard, accountRef, right, amountNusd: 0n, estimatedTokens: 0, free: true };
   const redeemed = await redeem(deps.holds, order, exchange);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId } = redeemed;

@@ -55,8 +55,8 @@ export async function mintTicket(
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const count = asked.count ?? undefined;
-  const sealed = sealForKey(deps, key, { bindings, needs, context, promised: weakest.value, expiresAt, count });
-  const minted = await placeMarks(deps, key, { ...sealed, free });
+  const tickets = sealForKey(deps, key, { bindings, needs, context, promised: weakest.value, expiresAt, count });
+  const minted = await placeMarks(deps, key, { tickets, free });
   if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
   if (minted.result === 'over_budget') {
     throw new ServiceError('insufficient_balance', {
@@ -71,10 +71,10 @@ export async function mintTicket(
         (await deps.adviseOnEmpty(key.accountId)),
     });
   }
-  const [ticket] = sealed.tickets;
+  const [ticket] = tickets;
   return {
     ticket,
-    ...(count === undefined ? {} : { tickets: [...sealed.tickets] }),
+    ...(count === undefined ? {} : { tickets: [...tickets] }),
     privacy_class: weakest.value,
     expires_at: new Date(expiresAt).toISOString(),
   };
@@ -105,12 +105,12 @@ export async function mintAttestationTicket(
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const bindings = { operation: 'attestation', model, provider, reasoning: {} } as const;
   const needs = noNeeds(context.catalog.models.get(planned.value.modelId)?.type ?? 'text');
-  const sealed = sealForKey(deps, key, {
+  const tickets = sealForKey(deps, key, {
     ...{ bindings, needs, context, expiresAt, attestation: { model, provider } },
     // Evidence carries no content, so this ticket states no class.
     promised: 'anonymous',
   });
-  const minted = await placeMarks(deps, key, { ...sealed, free: true });
+  const minted = await placeMarks(deps, key, { tickets, free: true });
   if (minted.result !== 'minted') throw new ServiceError('service_unavailable');
-  return { ticket: sealed.tickets[0], expires_at: new Date(expiresAt).toISOString() };
+  return { ticket: tickets[0], expires_at: new Date(expiresAt).toISOString() };
 }

@@ -36,7 +36,7 @@ describe('account references', () => {
 
 describe('tickets', () => {
   const envelope: TicketEnvelope = {
-    v: 2,
+    v: 1,
     shard: 3,
     expiresAt: roundedExpiry(1_800_000_000_000),
     bindings: bindingsOf({ operation: 'chat', model: 'acme/small', reasoning: {} }),
@@ -90,28 +90,6 @@ describe('tickets', () => {
     expect(opened?.preferences).toEqual(initialPreferences);
   });
 
-  it('are read and written in the first form as by the previous version', () => {
-    const opened = openTicket(Buffer.alloc(32, 7), fromVersionBefore);
-    expect(opened).toEqual({
-      v: 1,
-      shard: 3,
-      generation: 7,
-      expiresAt: 1_800_000_000_000,
-      bindings: { ...envelope.bindings, policy: '"[true,null,null,null,null,null,null,null,null,null]"' },
-      preferences: {
-        ...initialPreferences,
-        provider_ignore: ['acme'],
-        auto: { ...initialPreferences.auto, tiers: 'Maximum' },
-      },
-      accountRef: 'sealed-for-control',
-    });
-    if (opened === undefined) return;
-    const again = sealTicket(Buffer.alloc(32, 7), opened);
-    // Only the nonce differs, and neither is padded.
-    expect(again.length).toBe(fromVersionBefore.length);
-    expect(openTicket(Buffer.alloc(32, 7), again)).toEqual(opened);
-  });
-
   it('fit into a header, however long the lists of the workspace are', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `creator-${i}/model-number-${i}`);
     const preferences = {
@@ -133,19 +111,6 @@ describe('tickets', () => {
     expect(bind({ max_attempts: 2 })).not.toBe(bind({ max_attempts: 1 }));
   });
 });
-
-/** A ticket of a version with only the first form, with a key of 32 bytes of 7. */
-const fromVersionBefore = `sotto_tkt_${[
-  'uQPfAeC5UmjgAIloM4UMM7b-stFTNQuUjd1dBUu0czMx83QBePQT3CLJNgUlvtpS9oIe4BW2QLrLMqSkNPQGY7iGyWC1I2pbbLf6',
-  '4BInHlqm-IKowHDS8h42IPbxrRRIJNu_w4FLhOdv61C3Q6bCsNX552_Trgt4kDFfkny4Q-U3oZxXTmFz15xKPw3kmShKHbMGJ_6P',
-  'rDzKuTJs0m09ZeddX3Ibu1SDDPtagA7YHin890dalINlX0w6Wv8TIWIbfwzb9a9rqTU-zT7c3-iSSKrO4mOcJ4OKkvIGqHIPOEp-',
-  '193kpHfZXA1rLxwV2IixQBPDdRumo5Ul6ndhY4wqmpxU2JRFUkULO3XHGsxsgnjDDdb5XDNT4BK7J47sgmACJjiydbqs4XxTqh0y',
-  '5THzwDg4I8x1gjuizj-YUBzI1OFw8KcxqqlMIB56QajivQLLGYnG0Bt9wbCeVvVLvAcFZA9PQd_IZwy5yfOsC7EF_0QZoeXapp5a',
-  'CjDx0hJ9BmAjq_8rQI5jBxLV0SObi2_Ec70HKQ4eIruu9SLJk7EX9WUWiZNFF7RR4MnNc4wW4AwCV5aNSGcuTmUtL1V3lh0V4HUx',
-  '_KOwalCTU09mO4q29NMI8tT-nUTV1mSheE7Uwlf6KUxAWtMQ_4Gv8UZUxQGzRkw1nA04vWheSx5bNFAyu2nTADO1bfUQ6LnxsTSi',
-  '6FKDa_XMVw1wkKXF_QJ0GA1Sh3K2GUeXhumYA731DSpPrhVi9xD1zHq86kWvGGcAkGGAppbtql4JYqvv0i-SITwDETCU21gVm0QA',
-  'md9I',
-].join('')}`;
 
 describe('settlements', () => {
   const settlement: Settlement = {

@@ -12,14 +12,6 @@ import {
 } from '@sotto/wire';
 import { type Keys, seal, unseal } from './sealing.ts';
 
-/**
- * The form of a ticket's content. The first form has the generation, the expiry in milliseconds and all preferences of the workspace,
- * which help to identify its owner. The second form has none of these and one of few lengths. Control mints the second form once
- * every broker reads it (`ticketFormFor`).
- */
-export type TicketForm = 1 | 2;
-export const newestTicketForm = 2;
-
 /** The values that a ticket binds. Each has its own mismatch error. Short texts are kept, long ones as digests. */
 export interface TicketBindings {
   readonly operation: Operation | 'attestation';
@@ -29,19 +21,18 @@ export interface TicketBindings {
   readonly media: string;
 }
 
+/** A ticket's content. It has nothing that helps to identify its owner: the ticket's mark has the generation of the key. */
 export interface TicketEnvelope {
-  readonly v: TicketForm;
+  readonly v: 1;
   readonly shard: number;
-  /** Generation of the key and of its workspace's preferences. In the second form, the ticket's mark has it instead. */
-  readonly generation?: string;
-  /** Unix ms. In the second form, later than the actual expiry: see `roundedExpiry`. */
+  /** Unix ms. Later than the actual expiry: see `roundedExpiry`. */
   readonly expiresAt: number;
   readonly bindings: TicketBindings;
   /** In an attestation ticket: the enclave whose evidence it allows. The request has only a nonce. */
   readonly attestation?: { readonly model: string; readonly provider?: ProviderPolicy | null | undefined };
   /**
-   * The workspace's part of the policy. The policy of the body is merged into it and can only tighten it. The second form has only
-   * the part that the request needs (`narrowPreferences`), and `auto` only for `/auto`.
+   * The workspace's part of the policy. The policy of the body is merged into it and can only tighten it. It is only the part that the
+   * request needs (`narrowPreferences`), and has `auto` only for `/auto`.
    */
   readonly preferences: Omit<RequestPreferences, 'auto'> & Partial<Pick<RequestPreferences, 'auto'>>;
   /** Encrypted by control for control. Fixed length, different each time. */
@@ -56,7 +47,7 @@ export interface OpenedTicket extends TicketEnvelope {
 const hourMs = 3_600_000;
 
 /**
- * Returns the end of the hour in which a ticket expires, in Unix ms. Tickets of the second form have this time, because an exact
+ * Returns the end of the hour in which a ticket expires, in Unix ms. Tickets have this time, because an exact
  * millisecond would link tickets that one client got together.
  */
 export const roundedExpiry = (expiresAt: number): number => Math.ceil(expiresAt / hourMs) * hourMs;
@@ -65,7 +56,7 @@ const prefix = 'sotto_tkt_';
 const purpose = 'sotto ticket v1';
 /** Smaller envelopes are not compressed, because that costs more time than the shorter header saves. */
 const deflateAbove = 2048;
-/** Tickets of the second form are padded to this many bytes, or to twice, four times … as many. */
+/** Tickets are padded to this many bytes, or to twice, four times … as many. */
 const leastBytes = 1024;
 
 /** Returns the ticket that the client sends: the envelope, encrypted by control for the broker. */
@@ -73,7 +64,7 @@ export function sealTicket(key: Buffer, envelope: TicketEnvelope): string {
   const json = Buffer.from(JSON.stringify(envelope));
   const deflated = json.length > deflateAbove;
   const body = Buffer.concat([Buffer.from([deflated ? 1 : 0]), deflated ? deflateRawSync(json) : json]);
-  return prefix + seal(key, envelope.v === 1 ? body : filledUp(body), purpose).toString('base64url');
+  return prefix + seal(key, filledUp(body), purpose).toString('base64url');
 }
 
 /** Pads with trailing spaces, which both JSON and inflate ignore. */
@@ -83,7 +74,7 @@ function filledUp(body: Buffer): Buffer {
   return filled;
 }
 
-/** Decrypts a ticket. Returns undefined if none of these keys encrypted it or its form is unknown. */
+/** Decrypts a ticket. Returns undefined if none of these keys encrypted it or its version is unknown. */
 export function openTicket(keys: Keys, ticket: string): OpenedTicket | undefined {
   if (!ticket.startsWith(prefix)) return undefined;
   const body = unseal(keys, Buffer.from(ticket.slice(prefix.length), 'base64url'), purpose);
@@ -93,8 +84,8 @@ export function openTicket(keys: Keys, ticket: string): OpenedTicket | undefined
       ? inflateRawSync(body.subarray(1), { maxOutputLength: 1 << 20 }).toString('utf8')
       : body.toString('utf8', 1);
   const envelope: { v?: unknown } = JSON.parse(json);
-  if (envelope.v !== 1 && envelope.v !== 2) return undefined;
-  // Control encrypted it and `v` gives its form, so its fields need no validation.
+  if (envelope.v !== 1) return undefined;
+  // Control encrypted it in this version, so its fields need no validation.
   const { preferences, ...rest } = envelope as TicketEnvelope;
   return { ...rest, preferences: { auto: initialPreferences.auto, ...preferences } };
 }

@@ -3,9 +3,8 @@ import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/sealing.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
-import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
-import { mayHold, ticketFormFor } from '../membership/membership.ts';
+import { mayHold } from '../membership/membership.ts';
 import type {
   Declared,
   EpochPort,
@@ -79,20 +78,10 @@ export class EpochKeeper {
   #noted = '';
   #notedAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  readonly #ticketForms = new Map<number, TicketForm>();
   isSettled = false;
 
   constructor(deps: EpochKeeperDependencies) {
     this.#deps = deps;
-  }
-
-  /**
-   * The form of new tickets: the newest that all brokers of the last day can read. So a broker that restarts, or returns to the
-   * previous version, can still open the tickets of clients.
-   */
-  get ticketForm(): TicketForm {
-    const { shards = allShards } = this.#deps;
-    return shards.every((shard) => this.#ticketForms.get(shard) === newestTicketForm) ? newestTicketForm : 1;
   }
 
   /** Advances every shard by one step. Called twice a second, and more often while shards are not open. */
@@ -157,8 +146,7 @@ export class EpochKeeper {
   async #begun(shard: number): Promise<(ShardMembers & { readonly epoch: number }) | undefined> {
     const { state } = this.#deps;
     const members = await state.readMembers(shard);
-    const { epoch, clients, gone, declared } = members;
-    this.#ticketForms.set(shard, ticketFormFor([...clients, ...gone, ...declared.map(({ client }) => client)]));
+    const { epoch } = members;
     const known = await this.#knownEpoch(shard, epoch);
     if (epoch !== undefined && epoch >= known) return { ...members, epoch };
     // A failover to a replica brought back an older epoch.

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 
@@ -46,21 +45,8 @@ const controlPrefix = 'control.';
 /** The name of an incarnation of a control plane, which never has holds. */
 export const controlClient = (id: string = randomUUID()): string => controlPrefix + id;
 
-/**
- * The name of an incarnation of a broker. It includes the newest form of tickets that the broker reads, so that control mints only
- * tickets that every broker can open.
- */
-export const brokerClient = (id: string = randomUUID()): string => `broker.${newestTicketForm}.${id}`;
-
-/**
- * Returns the newest form of tickets that all of these processes read. The names of older brokers have no form. Without any broker,
- * returns the first form, because an older broker may start next.
- */
-export function ticketFormFor(clients: readonly string[]): TicketForm {
-  const brokers = clients.filter(mayHold);
-  const readsNewest = (client: string): boolean => Number(/^broker\.(\d+)\./.exec(client)?.[1]) >= newestTicketForm;
-  return brokers.length > 0 && brokers.every(readsNewest) ? newestTicketForm : 1;
-}
+/** The name of an incarnation of a broker. */
+export const brokerClient = (id: string = randomUUID()): string => `broker.${id}`;
 
 /** Whether a process of this name can have holds. A rebuild does not wait for others. */
 export const mayHold = (client: string): boolean => !client.startsWith(controlPrefix);

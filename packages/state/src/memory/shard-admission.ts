@@ -17,7 +17,7 @@ import { markOf, validMark } from './shard-tickets.ts';
 export const isClosed = ({ closed }: ShardData, holdId: string, now: number): boolean =>
   (closed.get(holdId) ?? 0) > now;
 
-export function peek(shard: ShardData, { right, generation }: RightToCheck, now: number): RateStatus | undefined {
+export function peek(shard: ShardData, { right }: RightToCheck, now: number): RateStatus | undefined {
   const mark = right.kind === 'ticket' ? validMark(shard, right.ticketHash, now) : undefined;
   const keyHash = right.kind === 'ticket' ? mark?.keyHash : right.keyHash;
   const projection = keyHash === undefined ? undefined : shard.keys.get(keyHash)?.projection;
@@ -26,7 +26,7 @@ export function peek(shard: ShardData, { right, generation }: RightToCheck, now:
   const current = generationOfKey(shard, projection);
   if (current === undefined) return undefined;
   // A changed key needs a new plan. A ticket belongs to the old generation of its key.
-  const isStale = mark !== undefined && !isValidTicket(shard, projection, mark.generation ?? generation);
+  const isStale = mark !== undefined && !isValidTicket(shard, projection, mark.generation);
   return isStale ? undefined : rateStatus(shard, keyHash, now);
 }
 
@@ -56,8 +56,8 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   if (key === undefined || projection === undefined || !opens(projection, secretOf(right), now)) return refused;
   const current = generationOfKey(shard, projection);
   if (current === undefined) return refused;
-  if (right.kind === 'ticket') {
-    if (!isValidTicket(shard, projection, mark?.generation ?? request.generation)) return refused;
+  if (mark !== undefined) {
+    if (!isValidTicket(shard, projection, mark.generation)) return refused;
   } else if (shownGeneration(projection.walletId, keyHash, current) !== request.generation) {
     const newer = versionedKey(shard, projection, request.shard);
     return newer === undefined ? refused : { result: 'stale_key', key: newer };

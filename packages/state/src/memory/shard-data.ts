@@ -53,8 +53,7 @@ export interface Counted extends CountedAs {
 export interface Mark {
   readonly epoch: number;
   readonly keyHash: string;
-  /** The generation, unless the ticket has it. */
-  readonly generation: string | undefined;
+  readonly generation: string;
   readonly expiresAt: number;
   readonly usedBy: string | undefined;
 }

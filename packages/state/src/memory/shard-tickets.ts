@@ -20,7 +20,7 @@ export function validMark(shard: ShardData, ticketHash: string, now: number): Ma
 }
 
 export function mint(shard: ShardData, request: MintRequest, now: number, change: () => void): MintReply {
-  const { ticketHashes, walletId, keyHash, secretHash, generation, form, ttlMs, free = false } = request;
+  const { ticketHashes, walletId, keyHash, secretHash, generation, ttlMs, free = false } = request;
   const { keys, tickets, epoch = 0 } = shard;
   const wallet = projectedWallet(shard, walletId);
   if (wallet === undefined) return { result: 'not_projected' };
@@ -33,11 +33,10 @@ export function mint(shard: ShardData, request: MintRequest, now: number, change
   const refusing = free ? undefined : refusingBudget(shard, asked);
   if (refusing !== undefined) return { result: 'over_budget', budget: refusing };
   change();
-  const marked = form === 1 ? undefined : generation;
   const expiresAt = now + ttlMs;
   for (const ticketHash of ticketHashes) {
     if (markOf(shard, ticketHash, now) !== undefined) continue;
-    tickets.set(ticketHash, { epoch, keyHash, generation: marked, expiresAt, usedBy: undefined });
+    tickets.set(ticketHash, { epoch, keyHash, generation, expiresAt, usedBy: undefined });
   }
   return { result: 'minted' };
 }

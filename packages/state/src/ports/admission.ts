@@ -4,6 +4,8 @@ import type { Signed } from '../envelopes/sealing.ts';
 import type { RateStatus, RightToCheck, VersionedKey } from './rights.ts';
 
 export interface RedeemRequest extends RightToCheck {
+  /** The generation of the key's record that the plan was made with. Undefined for a ticket, whose mark has it. */
+  readonly generation?: string | undefined;
   /** Random id that the broker chooses, so that repeating a redeem is harmless. */
   readonly holdId: string;
   readonly amountNusd: Nusd;

@@ -31,6 +31,4 @@ export type Right =
 export interface RightToCheck {
   readonly shard: number;
   readonly right: Right;
-  /** The generation of the plan: of the key's record, or of the ticket. Undefined: the ticket's mark has it. */
-  readonly generation?: string | undefined;
 }

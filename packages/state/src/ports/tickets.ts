@@ -1,6 +1,5 @@
 import type { Nusd } from '@sotto/money';
 import type { RefusingBudget } from '../budgets.ts';
-import type { TicketForm } from '../envelopes/ticket.ts';
 
 export type MintReply =
   | { readonly result: 'minted' }
@@ -21,8 +20,6 @@ export interface MintRequest {
    * brokers refuse the ticket.
    */
   readonly generation: string;
-  /** Form of the ticket. In the first form the ticket has the generation, in the second the mark has it. */
-  readonly form: TicketForm;
   readonly ttlMs: number;
   /** For free requests, which need no balance. */
   readonly free?: boolean;

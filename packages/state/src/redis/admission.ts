@@ -39,8 +39,8 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
       return alias === undefined ? key : { ...key, keyHash: alias };
     },
 
-    async peek({ shard, right, generation }) {
-      const asked = [now(), right.kind, hashOf(right), generation ?? '', secretOf(right)];
+    async peek({ shard, right }) {
+      const asked = [now(), right.kind, hashOf(right), secretOf(right)];
       const [result, ...rate] = listReply(await runner.onShard('peek', shard, asked));
       if (result === 'not_open') throw new StateUnavailableError('not projected');
       return result === 'valid' ? readRate(rate) : undefined;

@@ -100,14 +100,13 @@ export function redisProjection(runner: ScriptRunner, now: () => string): Omit<P
 
     async mint(request) {
       assertMint(request);
-      const { shard, ticketHashes, walletId, keyHash, secretHash, generation, form, ttlMs, free = false } = request;
+      const { shard, ticketHashes, walletId, keyHash, secretHash, generation, ttlMs, free = false } = request;
       const [result, detail, ...more] = await runner.step('mint', shard, [
         walletId,
         keyHash,
         ttlMs,
         free ? 'free' : '',
         generation,
-        form,
         now(),
         secretHash ?? '',
         ...ticketHashes,

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxNusd } from '@sotto/money';
-import { generationOf } from '@sotto/state';
 import { describe, expect, test } from 'vitest';
 import { knownKey, openEpoch, outcome } from '../fixtures.ts';
 import { amounts, byKey, byTicket, type DrivenState, result, shard, ticketAt, unavailable, walletId } from './world.ts';
@@ -11,12 +10,6 @@ const later = (driven: DrivenState): number => (driven.driver?.now() ?? 0) + ove
 
 const known = (of: { readonly generation?: number; readonly version?: number } = {}) =>
   knownKey({ shard, keyHash: 'key', walletId, ...of });
-
-/** The forms of tickets, each with the generation that its redeem states. */
-const forms = [
-  { form: 1, said: 1 },
-  { form: 2, said: undefined },
-] as const;
 
 export function ticketSuite(driven: DrivenState): void {
   const { fund, fundKey, mint, putKey, redeem, removeKey, settle, wallet } = driven;
@@ -31,9 +24,9 @@ export function ticketSuite(driven: DrivenState): void {
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual({ result: 'invalid_ticket' });
     });
 
-    test.each(forms)('of form $form is valid again once its redeem is undone before use', async ({ form }) => {
+    test('is valid again once its redeem is undone before use', async () => {
       await fundKey(100n);
-      await mint({ form });
+      await mint();
       expect(await redeem({ right: byTicket, holdId: 'lost' })).toEqual(result('admitted'));
       await driven.state.cancel(shard, 'another');
       expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
@@ -107,20 +100,18 @@ export function ticketSuite(driven: DrivenState): void {
       expect(await redeem({ right: byTicket, holdId: 'another' })).toEqual(result('admitted'));
     });
 
-    test.each(forms)('of form $form is void when its key was changed or revoked since', async ({ form, said }) => {
+    test('is void when its key was changed or revoked since', async () => {
       await fundKey(100n);
-      await mint({ form });
+      await mint();
       await putKey({ generation: 2 });
-      expect(
-        await driven.state.peek({ shard, right: byTicket, generation: said && generationOf(said, 1) }),
-      ).toBeUndefined();
-      expect(await redeem({ right: byTicket, generation: said })).toEqual({ result: 'invalid_ticket' });
+      expect(await driven.state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await redeem({ right: byTicket, generation: undefined })).toEqual({ result: 'invalid_ticket' });
       await removeKey(3);
       expect(await redeem({ right: byTicket, generation: 3 })).toEqual({ result: 'invalid_ticket' });
       expect(await wallet()).toEqual(amounts(0n, 0n));
     });
 
-    test('of form 2 is void when its key was changed since, whatever the broker says and though its redeem was undone', async () => {
+    test('is void when its key was changed since, whatever the broker says and though its redeem was undone', async () => {
       await fundKey(100n);
       await mint();
       expect(await redeem({ right: byTicket, generation: undefined, holdId: 'lost' })).toEqual(result('admitted'));
@@ -131,16 +122,12 @@ export function ticketSuite(driven: DrivenState): void {
       }
     });
 
-    test('of form 1 is judged by the generation that it says, also when its redeem was undone', async () => {
+    test('is not minted for a generation that is not the present one', async () => {
       await fund(100n);
       await putKey({ generation: 7 });
-      expect(await mint({ form: 1 })).toEqual({ result: 'not_projected' });
-      await mint({ form: 1, generation: 7 });
-      expect(await redeem({ right: byTicket, generation: undefined })).toEqual({ result: 'invalid_ticket' });
-      expect(await redeem({ right: byTicket, generation: 7, holdId: 'lost' })).toEqual(result('admitted'));
-      await driven.state.cancel(shard, 'lost');
-      expect(await redeem({ right: byTicket, generation: 6 })).toEqual({ result: 'invalid_ticket' });
-      expect(await redeem({ right: byTicket, generation: 7 })).toEqual(result('admitted'));
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      expect(await mint({ generation: 7 })).toEqual({ result: 'minted' });
+      expect(await redeem({ right: byTicket, generation: undefined })).toEqual(result('admitted'));
     });
   });
 }
@@ -175,7 +162,7 @@ export function keySuite(driven: DrivenState): void {
 
     test('gets tickets only in its generation, while it is open, and by a secret that opens it', async () => {
       await fund(100n);
-      const order = { shard, ticketHashes: ['one', 'two'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 } as const;
+      const order = { shard, ticketHashes: ['one', 'two'], walletId, keyHash: 'key', ttlMs: 60_000 } as const;
       const minted = (by: { generation: number; secretHash?: string }) => mint({ ...order, ...by });
       await putKey({ generation: 7, secrets: [{ secretHash: 'second', endsAt: later(driven) }] });
       for (const by of [{ generation: 6 }, { generation: 7, secretHash: 'key' }]) {

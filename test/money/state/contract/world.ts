@@ -41,7 +41,7 @@ export class DrivenState {
   mint = (changes: Partial<Order> = {}) => {
     const { generation = 1, version = 1, ...order } = changes;
     return this.state.mint({
-      ...{ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', form: 2, ttlMs: 60_000 },
+      ...{ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', ttlMs: 60_000 },
       ...order,
       generation: generationOf(generation, version),
     });

@@ -63,7 +63,7 @@ test('a Redis that lost everything is unavailable, and calls no key or ticket wr
         redeem({ holdId: 'other' }),
         redeem({ holdId: 'unknown', right: { kind: 'key', keyHash: 'unknown' } }),
         redis.state.peek({ shard, right: byTicket }),
-        redis.state.mint({ shard, ticketHashes: ['t'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 1000 }),
+        redis.state.mint({ shard, ticketHashes: ['t'], walletId, keyHash: 'key', generation, ttlMs: 1000 }),
         settle(4n),
       ].map((call) => outcome<unknown>(call)),
     );

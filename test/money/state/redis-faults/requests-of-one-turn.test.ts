@@ -85,7 +85,7 @@ describe('requests of one turn of the event loop', () => {
 
   test('are settled and counted, though a damaged record fails one of them', async () => {
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
-    await redis.raw.hset(`${prefix}holds`, 'damaged', 'broker.2.one 10 0 0 not-a-wallet key -');
+    await redis.raw.hset(`${prefix}holds`, 'damaged', 'broker.one 10 0 0 not-a-wallet key -');
     await redis.raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
     const stepsBefore = redis.state.membership.caller(shard).acked;
     const settled = await Promise.all(['before', 'damaged', 'after'].map((holdId) => outcome(settle(4n, holdId))));

@@ -85,7 +85,7 @@ export class RedisToBreak {
       state.watermark(shard),
       state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 }),
       state.putKey(keyProjection({ shard, keyHash: 'key', walletId })),
-      state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 1000 }),
+      state.mint({ shard, ticketHashes: ['another'], walletId, keyHash: 'key', generation, ttlMs: 1000 }),
       state.removeKey({ shard, keyHash: 'another', generation: 1, isNews: true }),
       state.putWorkspace({ shard, workspaceId: 'another', version: 1, preferences: initialPreferences }),
       state.putBudget({ shard, budgetId: 'another', limitNusd: 1n, version: 1, keptSince: '2025-12', spent: [] }),
@@ -154,5 +154,5 @@ async function project(to: State): Promise<void> {
   await openEpoch(to);
   await to.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 });
   await putKeyIn(to, keyProjection({ shard, keyHash: 'key', walletId }));
-  await to.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation, form: 2, ttlMs: 600_000 });
+  await to.mint({ shard, ticketHashes: ['ticket'], walletId, keyHash: 'key', generation, ttlMs: 600_000 });
 }

@@ -4,10 +4,9 @@ import { batches, budgets, guard, holds, names, notes, records, rights, secrets 
 /** The steps of one request: mint, redeem, cancel, settle. */
 
 /**
- * Marks of tickets are `epoch wallet key generation`, and `used:hold generation` once redeemed. Marks of tickets of the first form
- * have no generation, because the ticket has it.
+ * Marks of tickets are `epoch wallet key generation`, and `used:hold generation` once redeemed.
  *
- * ARGV from 5: wallet id, key hash, ttl ms, 'free' for a free request, generation, form of the tickets, now, secret hash
+ * ARGV from 5: wallet id, key hash, ttl ms, 'free' for a free request, generation, now, secret hash
  * ('' for none), then the ticket hashes. Returns `not_projected` if the key would not be admitted with this generation and secret.
  * An existing mark stays, because a delayed mint must not renew a used ticket. The mark has the epoch, because a new epoch may have
  * forgotten used tickets.
@@ -15,7 +14,7 @@ import { batches, budgets, guard, holds, names, notes, records, rights, secrets 
 export const mintScript = `${names}${guard}${budgets}${records}${secrets}
 local n, refused, epoch = guard('admit')
 if refused then return refused end
-local wallet, key, ttl, is_free, now, secret = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == 'free', now_ms(ARGV[11]), ARGV[12]
+local wallet, key, ttl, is_free, now, secret = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == 'free', now_ms(ARGV[10]), ARGV[11]
 local w = redis.call('HMGET', wallet_key(wallet), 'funds', 'held', 'unbooked')
 local k = redis.call('HMGET', key_key(key), 'gen', 'bud', 'ws', 'exp', 'sec')
 if not w[1] or not k[3] or is_over(k[4], now) or generation_of(k[1], k[3]) ~= ARGV[9] then return {n, 'not_projected'} end
@@ -27,8 +26,8 @@ if not is_free then
   local scope, limit = find_exhausted(k[2], month, 1)
   if scope then return {n, 'over_budget', scope, month, limit} end
 end
-local mark = epoch .. ' ' .. wallet .. ' ' .. key .. (ARGV[10] == '1' and '' or ' ' .. ARGV[9])
-for i = 13, #ARGV do redis.call('SET', ticket_key(ARGV[i]), mark, 'PX', ttl, 'NX') end
+local mark = epoch .. ' ' .. wallet .. ' ' .. key .. ' ' .. ARGV[9]
+for i = 12, #ARGV do redis.call('SET', ticket_key(ARGV[i]), mark, 'PX', ttl, 'NX') end
 return {count(), 'minted'}
 `;
 
@@ -49,21 +48,20 @@ return {'active', k[1], shown(k[6], ARGV[2], generation), preferences}
 `;
 
 /**
- * ARGV: now, right kind, right hash, generation of a ticket ('' if the mark has it), secret hash of a key. Returns the state of the rate limits,
+ * ARGV: now, right kind, right hash, secret hash of a key. Returns the state of the rate limits,
  * `invalid` if the right cannot be redeemed now, or `not_open`. Does not return the mark, which names the wallet and the key.
  */
 export const peekScript = `${names}${records}${rights}${secrets}
 local e = redis.call('HMGET', KEYS[1], 'id', 'open')
 if e[2] ~= '1' then return {'not_open'} end
-local now, keyhash, generation = now_ms(ARGV[1]), ARGV[3], ARGV[4]
+local now, keyhash, generation = now_ms(ARGV[1]), ARGV[3], nil
 if ARGV[2] == 'ticket' then
-  local of_key, marked = read_mark(ARGV[3], e[1])
-  if not of_key then return {'invalid'} end
-  keyhash, generation = of_key, marked or generation
+  keyhash, generation = read_mark(ARGV[3], e[1])
+  if not keyhash then return {'invalid'} end
 end
 local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'lreq', 'ltok', 'exp', 'sec', 'w', 'r', 't')
 if not k[1] or is_over(k[5], now) then return {'invalid'} end
-if ARGV[2] == 'key' and not is_secret(k[6], keyhash, ARGV[5], now) then return {'invalid'} end
+if ARGV[2] == 'key' and not is_secret(k[6], keyhash, ARGV[4], now) then return {'invalid'} end
 local current, is_off, is_valid = generation_of(k[2], k[1])
 if is_off then return {'invalid'} end
 if not current then return {'not_open'} end
@@ -81,8 +79,8 @@ return found
 `;
 
 /**
- * ARGV: now, then requests as in `batches`, each with: right kind, right hash, generation (of a ticket, '' if the mark has it; of a key as it
- * was shown), hold id, amount, estimated tokens, 'free' for a free request, secret hash of a key. A secret that has ended is refused like a revoked key, whatever
+ * ARGV: now, then requests as in `batches`, each with: right kind, right hash, generation of a key as it
+ * was shown, hold id, amount, estimated tokens, 'free' for a free request, secret hash of a key. A secret that has ended is refused like a revoked key, whatever
  * the broker remembers.
  */
 export const redeemScript = `${names}${guard}${batches}${budgets}${records}${holds}${rights}${secrets}
@@ -92,7 +90,7 @@ local function find_refusal(at, epoch)
   if tonumber(ARGV[at + 3]) <= now then return {'refused', 'unleased', tonumber(epoch)} end
 end
 return each_request('admit', 8, function(at, client, epoch)
-  local by_ticket, right, generation, marked = ARGV[at] == 'ticket', ARGV[at + 1], ARGV[at + 2], ''
+  local by_ticket, right, generation = ARGV[at] == 'ticket', ARGV[at + 1], ARGV[at + 2]
   local hold_id, amount, estimated, is_free = ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == 'free'
   if redis.call('EXISTS', done_key(hold_id)) == 1 then return {'closed'} end
 
@@ -101,10 +99,8 @@ return each_request('admit', 8, function(at, client, epoch)
   if repeated then
     keyhash = repeated.key
   elseif by_ticket then
-    local of_key, minted_at = read_mark(right, epoch)
-    if not of_key then return {'invalid_ticket'} end
-    keyhash = of_key
-    if minted_at then generation, marked = minted_at, ' ' .. minted_at end
+    keyhash, generation = read_mark(right, epoch)
+    if not keyhash then return {'invalid_ticket'} end
   end
 
   local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'w', 'r', 't')
@@ -145,7 +141,7 @@ return each_request('admit', 8, function(at, client, epoch)
     end
   end
 
-  if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. marked, 'KEEPTTL') end
+  if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. ' ' .. generation, 'KEEPTTL') end
   write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9], amount > 0 and present)
   requests, tokens = requests + 1, tokens + estimated
   local held = int(tonumber(k[5] or 0) + amount)
@@ -165,9 +161,9 @@ if refused then return refused end
 if redis.call('EXISTS', done_key(ARGV[5])) == 1 then return {n} end
 local h = release(ARGV[5])
 if h and h.ticket ~= '-' then
-  local used_by, generation = string.match(redis.call('GET', ticket_key(h.ticket)) or '', '^used:(%S+)( ?[%d.]*)$')
+  local used_by, generation = string.match(redis.call('GET', ticket_key(h.ticket)) or '', '^used:(%S+) ([%d.]+)$')
   if used_by == ARGV[5] then
-    redis.call('SET', ticket_key(h.ticket), epoch .. ' ' .. h.wallet .. ' ' .. h.key .. generation, 'KEEPTTL')
+    redis.call('SET', ticket_key(h.ticket), epoch .. ' ' .. h.wallet .. ' ' .. h.key .. ' ' .. generation, 'KEEPTTL')
   end
 end
 redis.call('SET', done_key(ARGV[5]), 'cancelled', 'PX', ARGV[6])

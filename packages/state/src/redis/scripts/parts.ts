@@ -217,16 +217,16 @@ end
 `;
 
 /**
- * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and its generation if the mark
- * has it. A key's `w`, `r` and `t` are the last minute in which it was used, and its requests and tokens in that minute.
+ * Tickets and rate limits. `read_mark` returns the key of a ticket that can be redeemed in this epoch, and its generation.
+ * A key's `w`, `r` and `t` are the last minute in which it was used, and its requests and tokens in that minute.
  * `read_rate` returns the present minute and its usage.
  */
 export const rights = `
 local function read_mark(hash, epoch)
   local mark = redis.call('GET', ticket_key(hash)) or ''
-  local of_epoch, key, generation = string.match(mark, '^(%d+) %S+ (%S+) ?([%d.]*)$')
+  local of_epoch, key, generation = string.match(mark, '^(%d+) %S+ (%S+) ([%d.]+)$')
   if of_epoch ~= epoch then return nil end
-  return key, generation ~= '' and generation or nil
+  return key, generation
 end
 local function read_rate(now, w, r, t)
   local window = math.floor(now / 60000)
