@@ -155,6 +155,8 @@ class HistoryRun {
         const lost = this.#ended.slice(-step.holds);
         const holds = [...held.slice(0, 1), ...lost].map((amount) => ({
           ...amount,
+          month:
+            this.#sent.find(({ request }) => request.holdId === amount.holdId)?.month ?? monthOf(this.#stage.clock.now),
           budgetIds: this.#truth.keys.find(({ keyHash }) => keyHash === amount.keyHash)?.budgetIds ?? [],
         }));
         await this.#drivers.both('admit', (state) =>

@@ -75,7 +75,7 @@ const declared = signDeclaration(key, {
   client: 'c',
   shard: 1,
   epoch: 2,
-  holds: [{ id: 'h', nusd: '5', accountRef }],
+  holds: [{ id: 'h', nusd: '5', month: '2025-06', accountRef }],
   charges: [signed],
 });
 const receipt = sealReceipt('s'.repeat(22), '{"version":1}');

@@ -7,8 +7,8 @@ const hold = z.object({
   /** Decimal nano-USD. */
   nusd: z.string().regex(/^\d{1,16}$/),
   accountRef: z.string(),
-  /** The month in whose budgets it counts. Brokers of an earlier version do not state it. */
-  month: z.string().regex(monthPattern).optional(),
+  /** The month in whose budgets it counts. */
+  month: z.string().regex(monthPattern),
 });
 /** A settlement as the broker wrote it, with its MAC. */
 const settlement = z.object({ payload: z.string(), mac: z.string() });

@@ -197,7 +197,7 @@ export class EpochKeeper {
       if (settlement === undefined) onUnreadable(shard, 'mac');
       return settlement === undefined
         ? []
-        : [{ entry, month: monthOf(settlement.at), ...settlement, nusd: settlement.chargeNusd }];
+        : [{ entry, ...settlement, month: settlement.month ?? monthOf(settlement.at), nusd: settlement.chargeNusd }];
     });
     const booked = await ledger.bookedOf(charges.map(({ id }) => id));
     const restored = {
@@ -226,7 +226,7 @@ export class EpochKeeper {
       readonly id: string;
       readonly nusd: string;
       readonly accountRef: string;
-      readonly month?: string | undefined;
+      readonly month: string;
     },
   >(shard: number, amounts: readonly T[]): Promise<(T & RestoredAmount)[]> {
     const { ledger, onUnreadable } = this.#deps;
@@ -239,8 +239,8 @@ export class EpochKeeper {
         onUnreadable(shard, 'account');
         return [];
       }
-      const { id: holdId, nusd, month } = amount;
-      return [{ ...amount, holdId, ...owner, amountNusd: BigInt(nusd), month }];
+      const { id: holdId, nusd } = amount;
+      return [{ ...amount, holdId, ...owner, amountNusd: BigInt(nusd) }];
     });
   }
 

@@ -1,6 +1,6 @@
-import type { RestoredAmount, RestoredDeclaration, ShardMembers } from '../ports/index.ts';
+import type { RestoredDeclaration, ShardMembers } from '../ports/index.ts';
 import { isClosed } from './shard-admission.ts';
-import type { CountedAs, ShardData } from './shard-data.ts';
+import type { ShardData } from './shard-data.ts';
 import { dropNote, placeHold, placeNote, releaseHold } from './shard-funds.ts';
 import { renewLease } from './shard-members.ts';
 import { append } from './shard-settlements.ts';
@@ -39,19 +39,13 @@ export function admitDeclared(
 ): boolean {
   shard.declared.delete(client);
   if (shard.members.has(client)) return false;
-  // A client of the version without budgets states no month. What it declares counts once it is booked.
-  const countedAs = ({ month, budgetIds }: RestoredAmount): CountedAs => ({
-    month: month ?? '',
-    budgetIds: month === undefined ? [] : budgetIds,
-  });
-  for (const amount of holds) {
-    const { holdId, walletId, keyHash, amountNusd } = amount;
+  for (const { holdId, walletId, keyHash, amountNusd, month, budgetIds } of holds) {
     if (isClosed(shard, holdId, now) || shard.holds.has(holdId)) continue;
     const restored = { client, walletId, keyHash, amountNusd, estimatedTokens: 0, window: 0, ticketHash: undefined };
-    placeHold(shard, holdId, restored, countedAs(amount), now);
+    placeHold(shard, holdId, restored, { month, budgetIds }, now);
   }
-  for (const charge of charges) {
-    placeNote(shard, charge.holdId, charge, countedAs(charge), now);
+  for (const { month, budgetIds, ...charge } of charges) {
+    placeNote(shard, charge.holdId, charge, { month, budgetIds }, now);
     append(shard, charge.entry);
   }
   renewLease(shard, client, now + leaseMs);

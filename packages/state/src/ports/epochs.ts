@@ -12,8 +12,8 @@ export interface RestoredAmount {
   readonly walletId: string;
   readonly keyHash: string;
   readonly amountNusd: Nusd;
-  /** The month in whose budgets it counts. Undefined: the present one. */
-  readonly month?: string | undefined;
+  /** The month in whose budgets it counts. */
+  readonly month: string;
   /** The budgets in which it counts. */
   readonly budgetIds: readonly string[];
 }

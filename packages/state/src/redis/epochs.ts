@@ -103,6 +103,6 @@ const argumentsOf = ({ holdId, walletId, keyHash, amountNusd, month, budgetIds }
   walletId,
   keyHash,
   amountNusd.toString(),
-  month ?? '',
+  month,
   budgetIds.join(' '),
 ];

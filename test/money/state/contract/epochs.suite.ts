@@ -30,7 +30,7 @@ export function epochSuite(driven: DrivenState): void {
   describe('an epoch', () => {
     const declaration = { payload: '{"holds": []}', mac: 'mac' };
     const restored = (holdId: string, amountNusd: bigint) => ({
-      ...{ holdId, walletId, keyHash: 'key', amountNusd, budgetIds: [] },
+      ...{ holdId, walletId, keyHash: 'key', amountNusd, month: '2026-01', budgetIds: [] },
     });
     const entry = (name: string) => ({ payload: `charge of ${name}`, mac: `mac of ${name}` });
     beforeEach(() => fundKey(100n));

@@ -35,8 +35,7 @@ local function int(value) return string.format('%.0f', value) end
 /**
  * Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. A budget is a hash: `limit`, `ver`,
  * and for each month `spent`, which is the ledger's and only rises, and `open`. `open` is the sum of the holds and notes that count
- * in the budget: each has an entry in COUNTED, `month amount budgets`. Holds and notes themselves keep the form that the version
- * without budgets reads. A budget without a limit was removed, or has not come yet. It expires. The month is UTC, `YYYY-MM`, from
+ * in the budget: each has an entry in COUNTED, `month amount budgets`. A budget without a limit was removed, or has not come yet. It expires. The month is UTC, `YYYY-MM`, from
  * days since 1970 by Howard Hinnant's `civil_from_days`.
  *
  * `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount. Brokers see the scope. The name
