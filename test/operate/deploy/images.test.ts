@@ -179,7 +179,10 @@ describe('the folder of the keeper', () => {
     const keeper = await make('keeper', 'keeper');
     expect(readdirSync(join(keeper.path, 'apps'))).toEqual(['keeper']);
     const ours = billOf(keeper.path).components.flatMap(({ name }) => (name.startsWith('@sotto/') ? [name] : []));
-    expect(ours).toEqual(['attestation', 'keeper', 'server', 'wire', 'yaml'].map((name) => `@sotto/${name}`));
+    // The table of settings and the routes about the service need `contract` and `money`.
+    expect(ours).toEqual(
+      ['attestation', 'contract', 'keeper', 'money', 'server', 'wire', 'yaml'].map((name) => `@sotto/${name}`),
+    );
     const args = ['--disable-sigusr1', join(keeper.path, 'apps/keeper/dist/main.js')];
     expect(await run(join(keeper.path, 'bin/node'), args)).toMatchObject({
       code: 1,
