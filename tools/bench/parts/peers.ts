@@ -16,7 +16,7 @@ type Burst = 'json' | 'one' | 'many';
 /** Compares the gateways that this machine has, each as its own start leaves it. Nothing is pinned to a core. */
 export const peers: Part = async ({ quick }) => {
   const bursts = {
-    json: { model: 'json', stream: false, count: quick ? 300 : 800, connections: atATime },
+    json: { model: 'json', stream: false, count: quick ? 300 : 600, connections: atATime },
     one: { model: 'single-1', stream: true, count: quick ? 50 : 200, connections: 16 },
     many: { model: `single-${events}`, stream: true, count: quick ? 16 : 32, connections: 16 },
   } as const;
