@@ -83,7 +83,7 @@ export async function lateDomains(
 }
 
 function ticketDomain(parts: Parts, options: ControlOptions): Domain {
-  const { state, pool, projector, keeper, shards, now } = parts;
+  const { state, pool, projector, keeper, now } = parts;
   const { config } = options;
   const { confidentialOrigin } = config;
   const { monthlyGrantNusd } = config.billing;
