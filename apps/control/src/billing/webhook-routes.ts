@@ -101,7 +101,7 @@ const refusals: Readonly<Record<string, string>> = {
   no_signature: 'The delivery is not signed.',
   wrong_signature: 'The signature does not fit the body: check the webhook secret on both sides.',
   old_timestamp: 'The delivery was signed too long ago.',
-  malformed_body: 'The body is signed, but is no event.',
+  malformed_body: 'The body is signed, but is not an event.',
 };
 
 const answer = (outcome: WebhookAnswer['outcome'], message: string): WebhookAnswer => ({
