@@ -4,6 +4,7 @@ import type { Part } from './page/report.ts';
 import { defaultStart } from './parts/default-start.ts';
 import { footprint } from './parts/footprint.ts';
 import { gateways } from './parts/gateways.ts';
+import { idle } from './parts/idle.ts';
 import { overload } from './parts/overload.ts';
 import { peers } from './parts/peers.ts';
 import { processes } from './parts/processes.ts';
@@ -27,6 +28,7 @@ const parts = {
   scale,
   streams,
   'default-start': defaultStart,
+  idle,
   peers,
   footprint,
   processes,

@@ -1,5 +1,5 @@
 import type { RegistryPublic } from '@sotto/router';
-import { repeat, type Tracing } from '@sotto/server';
+import { repeat, type Task, type Tracing } from '@sotto/server';
 import { type BrokerState, type HoldBook, type LeaseKeeper, shardCount } from '@sotto/state';
 import type { BrokerEvents } from './events.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
@@ -27,8 +27,13 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-const refreshMs = 500;
-const measureMs = 2_000;
+/** The interval for what nothing announced, because a message was lost or the state lost what it had. */
+const unaskedMs = 5_000;
+/** Announcements of this time are read together. */
+const gatherMs = 100;
+/** The pause after a failure. */
+const pauseMs = 500;
+const measureMs = 5_000;
 const traceMs = 2_000;
 const resendMs = 1_000;
 /** One shard after the other, so each is reconciled about once a minute. */
@@ -41,13 +46,16 @@ const unsettledMs = 50;
 export function keepUp(kept: Kept): Upkeep {
   const { measurements, tracing, holds } = kept;
   const following = followState(kept);
-  const tasks = [
-    repeat(refreshMs, following.follow),
+  const follow = repeat(unaskedMs, following.follow, undefined, { gatherMs, pauseMs });
+  const published = kept.state.watchPublished(follow.wake);
+  const tasks: readonly Task[] = [
+    follow,
+    { start: published.start, stop: async () => published.stop() },
     repeat(measureMs, () => measurements.exchange()),
     ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
     repeat(resendMs, () => holds.resend()),
     repeat(reconcileMs, reconcileInTurn(kept)),
-    repeat(leaseMs, () => renewLeases(kept)),
+    repeat(leaseMs, () => renewLeases(kept, follow.wake)),
   ];
   return {
     get isPublished() {
@@ -87,8 +95,11 @@ function reconcileInTurn({ holds, events }: Kept): () => Promise<void> {
   };
 }
 
-async function renewLeases({ leases }: Kept): Promise<boolean> {
+/** A state that lost this broker's leases may have lost the registry, too: then `onLost` is called. */
+async function renewLeases({ leases }: Kept, onLost: () => void): Promise<boolean> {
   await leases.renew();
-  if (!leases.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
+  if (leases.isSettled) return false;
+  onLost();
+  await new Promise((resolve) => setTimeout(resolve, unsettledMs));
   return !leases.isSettled;
 }

@@ -104,16 +104,19 @@ function openFunds(base: Base, { config }: ControlOptions) {
     accountRefKey: accountRefKeys,
     events,
   });
+  const keeper = new CatalogKeeper({ state, file: config.CATALOG_FILE ?? builtInCatalog, events, now });
   const { monthlyGrantNusd } = config.billing;
   const needsVerified = mailer?.how === 'sent';
   return {
     settler,
-    keeper: new CatalogKeeper({ state, file: config.CATALOG_FILE ?? builtInCatalog, events, now }),
+    keeper,
     shards: buildShards({
       ...{ pool, state, projector, settler, events },
       accountRefKey: accountRefKeys,
       settlementMacKey: settlementMacKeys,
       isAlone,
+      // A state that lost its shards lost the catalog, too.
+      onOpened: () => keeper.wake(),
     }),
     grants: buildMonthlyGrants({ pool, state, monthlyGrantNusd, needsVerified, project, now }),
   };

@@ -60,7 +60,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 })
   .split('\n')
   .filter((path) => existsSync(join(root, path)));
-/** Entry points beside the main one: code that runs in Node alone, and types without the code that reads them. */
+/** Entry points beside the main one: code that runs in Node alone, code that needs a library which not all have, and types without the code that reads them. */
 const sideDoors: readonly string[] = [
   '@sotto/attestation/producers',
   '@sotto/attestation/documents',
@@ -68,6 +68,7 @@ const sideDoors: readonly string[] = [
   '@sotto/contract/control',
   '@sotto/contract/confidential',
   '@sotto/client/playground',
+  '@sotto/server/process-metrics',
 ];
 /** A noun of the contract has a door of its own, so that a page that needs one list does not load the schemas of all. */
 const isNoun = (specifier: string): boolean => /^@sotto\/contract\/(?:control|confidential)\/[a-z-]+$/.test(specifier);

@@ -9,7 +9,6 @@ import { figure, type Part } from '../page/report.ts';
 import { benchCatalog, benchRegistry } from '../sotto.ts';
 
 const atATime = 32;
-const idleMs = 10_000;
 
 /**
  * Measures what `npm start` starts without a Redis: both planes in one process, and a Postgres that writes to disk at each commit.
@@ -37,11 +36,10 @@ export const defaultStart: Part = async ({ quick }) => {
   const cpu = () => ({
     node: cpuMicroseconds([service.broker.pid]),
     postgres: familyMicroseconds(postgres.pid),
-    at: performance.now(),
   });
   const since = (before: ReturnType<typeof cpu>) => {
     const now = cpu();
-    return { node: now.node - before.node, postgres: now.postgres - before.postgres, ms: now.at - before.at };
+    return { node: now.node - before.node, postgres: now.postgres - before.postgres };
   };
   const commits = async (): Promise<number> => {
     const { rows } = await service.pool.query<{ commits: string }>(
@@ -50,11 +48,6 @@ export const defaultStart: Part = async ({ quick }) => {
     return Number(rows[0]?.commits);
   };
 
-  await sleep(idleMs / 2);
-  const beforeIdle = cpu();
-  await sleep(idleMs);
-  const idle = since(beforeIdle);
-  const idleMiB = residentMiB([service.broker.pid]);
   const count = quick ? 2000 : 6000;
   await load.closedLoop({ model: 'json', stream: false, count: 6000, connections: atATime });
   const rounds = {
@@ -83,7 +76,6 @@ export const defaultStart: Part = async ({ quick }) => {
   await alone.close();
   const node = median(rounds.node);
   const database = median(rounds.postgres);
-  const idlePercent = ((idle.node + idle.postgres) / 1000 / idle.ms) * 100;
   const busyMiB = residentMiB([service.broker.pid]);
   await service.stop();
   await postgres.stop();
@@ -103,15 +95,12 @@ export const defaultStart: Part = async ({ quick }) => {
           ['alone, p50 ms', figure(median(single), 2)],
           ['alone, p99 ms', figure(percentile(single, 99), 2)],
           ['the provider without Sotto, p50 ms', figure(median(upstream), 2)],
-          ['idle, % of a core (Node and Postgres)', figure(idlePercent, 2)],
-          ['idle, MiB', figure(idleMiB)],
           ['after the load, MiB', figure(busyMiB)],
         ],
       },
     ],
     promises: [
       { what: 'default start: CPU per request, all processes', atMost: 600, measured: node + database, unit: 'µs' },
-      { what: 'default start: idle', atMost: 0.5, measured: idlePercent, unit: '% of a core' },
     ],
   };
 };

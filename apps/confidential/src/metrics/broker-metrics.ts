@@ -1,7 +1,8 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { withObservers } from '@sotto/server';
+import { addProcessMetrics } from '@sotto/server/process-metrics';
 import { type Operation, operationAt } from '@sotto/wire';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BrokerEvents } from '../events.ts';
 
 /** Receives the measurements of a request while it is served. Durations are in ms. */
@@ -106,7 +107,7 @@ export class BrokerMetrics implements RequestMeter {
 
   /** Adds Node's own metrics of the process: memory, CPU, the event loop, open files. */
   withProcess(): this {
-    collectDefaultMetrics({ register: this.registry });
+    addProcessMetrics(this.registry);
     return this;
   }
 

@@ -23,7 +23,7 @@ export interface AlertsDependencies extends Omit<AlertSenderDependencies, 'webho
   readonly sessionSecrets: SessionSecrets;
 }
 
-const sendMs = 1_000;
+const sendMs = 2_000;
 const resealMs = 60_000;
 const purgeMs = 3_600_000;
 

@@ -35,7 +35,7 @@ export interface BillingDependencies extends BillingOptions {
   readonly now: () => number;
 }
 
-const reconcileMs = 1_000;
+const reconcileMs = 2_000;
 const forgetMs = 60_000;
 const autoTopUpMs = 2_000;
 const lowBalanceMs = 5_000;

@@ -16,7 +16,7 @@ import {
   type RegistryPublic,
   type RouteStatus,
 } from '@sotto/router';
-import { readFileOrPart } from '@sotto/server';
+import { readFileOrPart, type Task } from '@sotto/server';
 import { type CatalogPort, type CatalogSnapshot, type HealthPort, MeasurementFollower } from '@sotto/state';
 import { type Operation, ServiceError } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
@@ -48,6 +48,7 @@ export class CatalogKeeper {
   #measurements: Measurements = new Map();
   #text: string | undefined;
   #boundTo: string | undefined;
+  #wake = (): void => {};
 
   constructor(deps: CatalogKeeperDependencies) {
     this.#deps = deps;
@@ -92,9 +93,22 @@ export class CatalogKeeper {
     return this.#measured.window;
   }
 
-  /** Makes the next `follow` read the file again (SIGHUP). */
+  /** Reads the file again (SIGHUP). */
   reload(): void {
     this.#text = undefined;
+    this.wake();
+  }
+
+  /** Returns a task that calls `wake` when there is something to follow. */
+  watch(wake: () => void): Task {
+    const { start, stop } = this.#deps.state.watchPublished(wake);
+    this.#wake = wake;
+    return { start, stop: async () => stop() };
+  }
+
+  /** Follows soon, because the state lost what it had. */
+  wake(): void {
+    this.#wake();
   }
 
   /**

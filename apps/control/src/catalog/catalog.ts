@@ -27,8 +27,13 @@ export interface CatalogDependencies {
   readonly planes: () => StatusAnswer['planes'];
 }
 
-const followMs = 500;
-const measureMs = 2_000;
+/** The interval for what nothing announced, because a message was lost or the state lost what it had. */
+const unaskedMs = 5_000;
+/** Announcements of this time are read together. */
+const gatherMs = 100;
+/** The pause after a failure. */
+const pauseMs = 500;
+const measureMs = 5_000;
 const figuresMs = 15_000;
 /** Lists of models, which differ by preferences. Each may be a megabyte. */
 const keptLists = { keptMs: 2_000, most: 16 };
@@ -50,11 +55,15 @@ export function buildCatalog(deps: CatalogDependencies): Domain {
   };
   return {
     register: ({ serve }) => serveCatalog(serve, deps, (catalog) => figures ?? refreshFigures(catalog)),
-    tasks: (failed) => [
-      repeat(followMs, () => keeper.follow(), failed('catalog')),
-      repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
-      repeat(figuresMs, async () => void (keeper.catalog && refreshFigures(keeper.catalog)), failed('status')),
-    ],
+    tasks(failed) {
+      const following = repeat(unaskedMs, () => keeper.follow(), failed('catalog'), { gatherMs, pauseMs });
+      return [
+        following,
+        keeper.watch(following.wake),
+        repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
+        repeat(figuresMs, async () => void (keeper.catalog && refreshFigures(keeper.catalog)), failed('status')),
+      ];
+    },
   };
 }
 

@@ -11,7 +11,7 @@ export interface Due {
 }
 
 /** The interval at which Postgres is asked, in ms. */
-const askMs = 1_000;
+const askMs = 2_000;
 /** The interval at which a task runs without a wake-up, in ms. */
 const unaskedMs = 600_000;
 
@@ -22,7 +22,7 @@ interface Work extends Due {
   readonly wake: () => void;
 }
 
-/** Asks Postgres for all tasks in one statement whether they have something to do, so that an idle service asks once a second. */
+/** Asks Postgres for all tasks in one statement whether they have something to do, so that an idle service asks every other second. */
 export class DueWork implements Task {
   readonly #work = new Set<Work>();
   readonly #asking: Repeated;

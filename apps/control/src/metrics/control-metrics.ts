@@ -1,5 +1,6 @@
 import { withObservers } from '@sotto/server';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { addProcessMetrics } from '@sotto/server/process-metrics';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { ControlEvents } from '../events.ts';
 
 /** Metrics of control. Labels never identify a user: no account, key, workspace or model. */
@@ -79,7 +80,7 @@ export class ControlMetrics {
 
   /** Adds Node’s metrics of the process: memory, CPU, event loop, open files. */
   withProcess(): this {
-    collectDefaultMetrics({ register: this.registry });
+    addProcessMetrics(this.registry);
     return this;
   }
 

@@ -37,9 +37,9 @@ const isUnprojected = `exists (select from accounts where projected_version < ve
   or exists (select from api_keys where projected_generation < generation)
   or exists (select from budgets where projected_version < version)`;
 /** The interval at which a page of all records is projected again, even if nothing changed. */
-const refreshMs = 2_000;
+const refreshMs = 5_000;
 const pageSize = 1000;
-const refreshPage = 200;
+const refreshPage = 500;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**

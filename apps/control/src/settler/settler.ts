@@ -32,7 +32,7 @@ export interface SettlerDependencies {
 /** Settlements of this time are booked together. */
 const gatherMs = 50;
 /** The interval for settlements that nothing announced, such as those whose booking failed before. */
-const unaskedMs = 1_000;
+const unaskedMs = 5_000;
 /**
  * The interval for retrying settlements that were set aside as unbookable. They are also retried at the start, because
  * a new version may be able to book them.

@@ -9,6 +9,7 @@ export interface ShardsDependencies extends EpochLedgerDependencies {
   readonly settlementMacKey: Keys;
   /** True if no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone: boolean;
+  readonly onOpened: () => void;
   readonly events: Pick<ControlEvents, 'epochsOpened' | 'undeclared' | 'declarationRefused' | 'reaped'>;
 }
 
@@ -20,10 +21,12 @@ export interface Shards extends Domain {
 }
 
 const leaseMs = 1_000;
-const epochMs = 500;
+const epochMs = 1_000;
+/** The pause after a failure. */
+const epochPauseMs = 500;
 /** The interval of checks while a shard is about to be opened. */
 const unsettledMs = 50;
-const reapMs = 2_000;
+const reapMs = 5_000;
 
 export function buildShards(deps: ShardsDependencies): Shards {
   const { state, events } = deps;
@@ -34,16 +37,18 @@ export function buildShards(deps: ShardsDependencies): Shards {
     macKey: deps.settlementMacKey,
     now: () => performance.now(),
     isAlone: deps.isAlone,
-    onOpened: (opened) => events.epochsOpened({ shards: opened }),
+    onOpened(opened) {
+      events.epochsOpened({ shards: opened });
+      deps.onOpened();
+    },
     onUndeclared: (shard, clients) => events.undeclared({ shard, clients: clients.length }),
     onUnreadable: (shard, reason) => events.declarationRefused({ shard, reason }),
   });
   return {
     epochs,
     leave: () => leases.leave(),
-    tasks: (failed) => [
-      repeat(leaseMs, () => leases.renew(), failed('leases')),
-      repeat(
+    tasks(failed) {
+      const maintaining = repeat(
         epochMs,
         async () => {
           await epochs.maintain();
@@ -51,18 +56,30 @@ export function buildShards(deps: ShardsDependencies): Shards {
           return !epochs.isSettled;
         },
         failed('epochs'),
-      ),
-      repeat(
-        reapMs,
-        async () => {
-          const failure = await forAllReachable(shards, async (shard) => {
-            const holds = await state.reap(shard, leaseGraceMs);
-            if (holds > 0) events.reaped({ shard, holds });
-          });
-          if (failure !== undefined) throw failure;
-        },
-        failed('reaper'),
-      ),
-    ],
+        { pauseMs: epochPauseMs },
+      );
+      return [
+        repeat(
+          leaseMs,
+          async () => {
+            await leases.renew();
+            if (!leases.isSettled) maintaining.wake();
+          },
+          failed('leases'),
+        ),
+        maintaining,
+        repeat(
+          reapMs,
+          async () => {
+            const failure = await forAllReachable(shards, async (shard) => {
+              const holds = await state.reap(shard, leaseGraceMs);
+              if (holds > 0) events.reaped({ shard, holds });
+            });
+            if (failure !== undefined) throw failure;
+          },
+          failed('reaper'),
+        ),
+      ];
+    },
   };
 }

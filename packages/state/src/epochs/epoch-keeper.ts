@@ -60,7 +60,7 @@ export interface EpochKeeperDependencies {
   readonly onUnreadable: (shard: number, reason: 'mac' | 'account') => void;
 }
 
-const noteEveryMs = 3_000;
+const noteEveryMs = 10_000;
 const sweepEveryMs = 30_000;
 
 /**
@@ -84,7 +84,7 @@ export class EpochKeeper {
     this.#deps = deps;
   }
 
-  /** Advances every shard by one step. Called twice a second, and more often while shards are not open. */
+  /** Advances every shard by one step. Called every second, and more often while shards are not open. */
   async maintain(): Promise<void> {
     const { state, ledger, onOpened, now, isAlone, shards = allShards } = this.#deps;
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();

@@ -23,6 +23,7 @@ import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { type Endings, endAt, takeEnded } from './endings.ts';
 import { ShardState, type Step, type StepKind } from './shard-state.ts';
+import { Watchers } from './watchers.ts';
 
 /** The shared state in memory: one per service. */
 export class MemoryStore {
@@ -33,7 +34,8 @@ export class MemoryStore {
   readonly receipts: ReceiptStore;
   catalog: CatalogSnapshot | undefined;
   registry: RegistryPublic | undefined;
-  readonly settlementWatchers = new Set<() => void>();
+  readonly settled = new Watchers();
+  readonly published = new Watchers();
 
   constructor(now: () => number) {
     this.shards = shards.map(() => new ShardState(now));
@@ -117,7 +119,7 @@ export function createMemoryState({
     async settle(request) {
       assertSettle(request);
       const place = await step('settle', request.shard, (state, _, change) => state.settle(request, change));
-      if (place !== undefined) for (const wake of store.settlementWatchers) wake();
+      if (place !== undefined) store.settled.wake();
       return place;
     },
     watermark: (shard) => step('settle', shard, (state) => state.watermark()),
@@ -156,10 +158,8 @@ export function createMemoryState({
     },
     readWallet: (shard, walletId) => on(shard, (state) => state.readWallet(walletId)),
     readSettlements: (shard, afterId, limit) => on(shard, (state) => state.readSettlements(afterId, limit)),
-    watchSettlements: (wake) => ({
-      start: () => void store.settlementWatchers.add(wake),
-      stop: () => void store.settlementWatchers.delete(wake),
-    }),
+    watchSettlements: (wake) => store.settled.watch(wake),
+    watchPublished: (wake) => store.published.watch(wake),
     takeSettlements: (shard, afterId, limit) =>
       step('project', shard, (state, reader, change) => {
         const entries = state.readSettlements(afterId, limit);
@@ -183,18 +183,22 @@ export function createMemoryState({
     },
 
     async publishCatalog(snapshot) {
-      if (store.catalog === undefined || snapshot.version > store.catalog.version) store.catalog = snapshot;
+      if (store.catalog !== undefined && snapshot.version <= store.catalog.version) return;
+      store.catalog = snapshot;
+      store.published.wake();
     },
     readCatalog: async (knownVersion) =>
       store.catalog !== undefined && store.catalog.version > knownVersion ? store.catalog : undefined,
     async publishRegistry(published) {
       store.registry = published;
+      store.published.wake();
     },
     readRegistry: async () => store.registry,
 
     readPenalties: async () => new Map(store.penalties),
     async updatePenalty(key, next) {
       store.penalties.set(key, next(store.penalties.get(key)));
+      store.published.wake();
     },
     shareMeasurements: async (batch) => store.measurements.share(batch),
     readMeasurements: async (hour, cursor) => store.measurements.read(hour, cursor),

@@ -1,5 +1,6 @@
 import type { RegistryPublic } from '@sotto/router';
 import type { CatalogSnapshot } from '../records.ts';
+import type { StateWatch } from './watch.ts';
 
 /** Catalog, registry and route health: small, shared data that no request waits for. */
 export interface CatalogPort {
@@ -9,4 +10,6 @@ export interface CatalogPort {
   readCatalog(knownVersion: number): Promise<CatalogSnapshot | undefined>;
   publishRegistry(registry: RegistryPublic): Promise<void>;
   readRegistry(): Promise<RegistryPublic | undefined>;
+  /** Calls `wake` when the catalog, the registry or a penalty is another. An announcement may be lost, so the reader also looks from time to time. */
+  watchPublished(wake: () => void): StateWatch;
 }

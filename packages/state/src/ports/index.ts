@@ -20,6 +20,7 @@ export type { ProjectionPort } from './projection.ts';
 export type { ReceiptKind, ReceiptPort } from './receipts.ts';
 export type { ReserveReply, ReserveRequest } from './reservations.ts';
 export type { RateStatus, Right, RightToCheck, VersionedKey } from './rights.ts';
-export type { BookedCharges, SettlementReader, SettlementWatch } from './settlements.ts';
+export type { BookedCharges, SettlementReader } from './settlements.ts';
 export type { BrokerState, State } from './state.ts';
 export type { MintReply, MintRequest } from './tickets.ts';
+export type { StateWatch } from './watch.ts';

@@ -10,8 +10,9 @@ import type {
   WorkspaceProjection,
 } from './projected-records.ts';
 import type { ReserveReply, ReserveRequest } from './reservations.ts';
-import type { BookedCharges, SettlementReader, SettlementWatch, TakenSettlements } from './settlements.ts';
+import type { BookedCharges, SettlementReader, TakenSettlements } from './settlements.ts';
 import type { MintReply, MintRequest } from './tickets.ts';
+import type { StateWatch } from './watch.ts';
 
 /** Control's projection of Postgres into the state, and its reads of the state. */
 export interface ProjectionPort {
@@ -53,7 +54,7 @@ export interface ProjectionPort {
    * Calls `wake` when a settlement comes into an empty stream of any shard. A reader that found settlements reads again until it finds
    * none, because nothing announces the others. An announcement may be lost, so the reader also looks from time to time.
    */
-  watchSettlements(wake: () => void): SettlementWatch;
+  watchSettlements(wake: () => void): StateWatch;
   /** Removes the notes of booked charges, and sets newer balances, limits and spending. */
   book(charges: BookedCharges): Promise<void>;
   /**

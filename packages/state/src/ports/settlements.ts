@@ -11,12 +11,6 @@ export interface TakenSettlements {
   readonly reader: SettlementReader;
 }
 
-/** Calls back when there is something to book, from `start` to `stop`. */
-export interface SettlementWatch {
-  start(): void;
-  stop(): void;
-}
-
 export interface BookedCharges {
   readonly wallet: WalletFunds;
   readonly keys: readonly {

@@ -10,7 +10,7 @@ import type { ReceiptPort } from './receipts.ts';
 /** A broker's view of the state, without data that only control may know, such as the owner of a hold or key. */
 export type BrokerState = AdmissionPort &
   MembershipPort &
-  Pick<CatalogPort, 'readCatalog' | 'publishRegistry' | 'readRegistry'> &
+  Pick<CatalogPort, 'readCatalog' | 'publishRegistry' | 'readRegistry' | 'watchPublished'> &
   HealthPort &
   ReceiptPort &
   ReadinessPort;

@@ -25,7 +25,8 @@ type PenaltyStep = (current: Penalty | undefined) => Penalty;
 /** Most attempts of an update that conflicts with other processes. */
 const maxTries = 10;
 
-export function redisHealth(runner: ScriptRunner): HealthPort {
+/** `announce` is called after a penalty has changed. */
+export function redisHealth(runner: ScriptRunner, announce: () => void): HealthPort {
   const update = async (key: string, steps: readonly PenaltyStep[]): Promise<void> => {
     let current = (await runner.plain((redis) => redis.hget(penaltiesKey, key))) ?? '';
     for (let tries = 0; tries < maxTries; tries += 1) {
@@ -39,7 +40,7 @@ export function redisHealth(runner: ScriptRunner): HealthPort {
         JSON.stringify(replacement),
         penaltiesTtlS,
       ]);
-      if (reply === 1) return;
+      if (reply === 1) return announce();
       current = String(reply);
     }
     throw new StateUnavailableError('penalty contended');

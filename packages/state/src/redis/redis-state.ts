@@ -5,6 +5,8 @@ import type { CatalogPort, ReceiptPort, State } from '../ports/index.ts';
 import { catalogSnapshotSchema } from '../records.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { redisAdmission } from './admission.ts';
+import { Announcements } from './announcements.ts';
+import { channels } from './channels.ts';
 import { connectRedis } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
 import { redisEpochs } from './epochs.ts';
@@ -13,7 +15,6 @@ import { isDenial, readsControlKeys } from './inspect.ts';
 import { readMemoryUse } from './memory-use.ts';
 import { redisProjection } from './projection.ts';
 import { readJson, ScriptRunner } from './script-runner.ts';
-import { watchSettlements } from './watch-settlements.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */
@@ -56,6 +57,9 @@ export function createRedisState({
     ...{ now: () => performance.now(), onRefusal },
     timeoutMs: commandTimeoutMs,
   });
+  const announcements = new Announcements(() => connectRedis(url, { commandTimeoutMs, name }), onRefusal);
+  // Nobody waits for it: who misses it finds the change by looking.
+  const announce = (): void => void runner.plain((redis) => redis.publish(channels.published, '')).catch(() => {});
   const now = (): string => (clock === undefined ? '' : String(clock()));
   const epochs = redisEpochs(runner, now);
   let untold = onExposed;
@@ -64,9 +68,10 @@ export function createRedisState({
     ...redisAdmission(runner, now),
     ...epochs,
     ...redisProjection(runner, now),
-    watchSettlements: (wake) => watchSettlements(() => connectRedis(url, { commandTimeoutMs, name }), wake, onRefusal),
-    ...redisCatalog(runner),
-    ...redisHealth(runner),
+    watchSettlements: (wake) => announcements.watch('settled', wake),
+    watchPublished: (wake) => announcements.watch('published', wake),
+    ...redisCatalog(runner, announce),
+    ...redisHealth(runner, announce),
     ...redisReceipts(runner),
     readMemory: () => runner.plain(readMemoryUse),
     async isReady() {
@@ -95,10 +100,11 @@ export function createRedisState({
 const catalogKey = 'sotto:catalog';
 const registryKey = 'sotto:registry';
 
-function redisCatalog(runner: ScriptRunner): CatalogPort {
+function redisCatalog(runner: ScriptRunner, announce: () => void): Omit<CatalogPort, 'watchPublished'> {
   return {
     async publishCatalog(snapshot) {
       await runner.run('publishCatalog', catalogKey, [snapshot.version, JSON.stringify(snapshot)]);
+      announce();
     },
 
     async readCatalog(knownVersion) {
@@ -112,6 +118,7 @@ function redisCatalog(runner: ScriptRunner): CatalogPort {
 
     async publishRegistry(registry) {
       await runner.plain((redis) => redis.set(registryKey, JSON.stringify(registry)));
+      announce();
     },
 
     async readRegistry() {

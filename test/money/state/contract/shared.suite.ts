@@ -1,6 +1,7 @@
 import type { Penalty } from '@sotto/router';
 import { type CatalogSnapshot, maxMeasurementRecords, type State } from '@sotto/state';
-import { describe, expect, test } from 'vitest';
+import { until } from '@sotto/test-servers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { amounts, byTicket, type DrivenState, result } from './world.ts';
 
 export function sharedSuite(driven: DrivenState): void {
@@ -57,6 +58,29 @@ export function sharedSuite(driven: DrivenState): void {
           ['route:b', { ...penalty, strikes: 10 }],
         ]),
       );
+    });
+
+    test('a catalog, a registry and a penalty that another process writes wake who watches', async () => {
+      let woken = 0;
+      const watch = driven.state.watchPublished(() => {
+        woken += 1;
+      });
+      watch.start();
+      onTestFinished(watch.stop);
+      const other = driven.driver?.other ?? driven.state;
+      await other.publishCatalog(snapshot(10));
+      await until(() => woken > 0, 'it is woken by the catalog, or by the beginning of its connection');
+      const penalty = { kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 } as const;
+      const writes = [
+        () => other.publishCatalog(snapshot(11)),
+        () => other.publishRegistry({ digest: 'first', providers: [] }),
+        () => other.updatePenalty('route:a', () => penalty),
+      ];
+      for (const write of writes) {
+        const before = woken;
+        await write();
+        await until(() => woken > before, 'it is woken by the next write');
+      }
     });
 
     const share = (by: State | undefined, hour: number, source: string, records: Record<string, string>) =>

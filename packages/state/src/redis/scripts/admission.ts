@@ -1,4 +1,4 @@
-import { settledChannel } from '../settled-channel.ts';
+import { channels } from '../channels.ts';
 import { batches, budgets, guard, holds, names, notes, records, rights, secrets } from './parts.ts';
 
 /** The steps of one request: mint, redeem, cancel, settle. */
@@ -213,7 +213,7 @@ return each_request('settle', 5, function(at)
   redis.call('SET', done_key(id), 'settled', 'PX', closed_ms, 'NX')
   if payload == '' then return '', true end
   local place = redis.call('XADD', P .. 'stream', '*', 'p', payload, 'm', ARGV[at + 4])
-  if redis.pcall('XLEN', P .. 'stream') == 1 then redis.pcall('PUBLISH', '${settledChannel}', '') end
+  if redis.pcall('XLEN', P .. 'stream') == 1 then redis.pcall('PUBLISH', '${channels.settled}', '') end
   return place, true
 end)
 `;
