@@ -125,11 +125,6 @@ export const thorough: readonly Thorough[] = [
     leftOut: 'tests',
     changes: ['apps/control/src/{limits,sessions,sign-in}/**'],
   },
-  {
-    files: 'test/{money/usage/retention,operate/metrics/{metrics,traces},people/connect/settings}.test.ts',
-    leftOut: 'tests',
-    changes: [embedded],
-  },
   { files: 'test/operate/serving/{secret-files,settings-file}.test.ts', leftOut: 'tests', changes: [embedded] },
   ...[
     'apps',

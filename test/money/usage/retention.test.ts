@@ -65,6 +65,4 @@ await describeStage(
       expect(output).not.toMatch(/daily sums|usage/);
     });
   },
-  // Embedded mode reads its settings by itself.
-  { planes: ['two', 'one'] },
 );

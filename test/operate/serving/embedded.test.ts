@@ -1,3 +1,4 @@
+import { freePort } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { ask, hello } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
@@ -6,13 +7,17 @@ import { describeStage } from '../../kit/stage/describe-stage.ts';
 
 const model = 'acme/small';
 
-// Embedded mode hands each setting to both planes by itself.
+const metricsPort = await freePort();
+
 await describeStage(
   'one process',
   {
     providers: { alpha: { api_key_env: 'ALPHA_KEY' } },
     models: { [model]: { routes: { alpha: [1, 2] } } },
-    environment: { ALPHA_KEY: 'sk-alpha', BILLING_TEST_RAIL: 'on', CONNECTED_APPS: 'on' },
+    environment: {
+      ...{ ALPHA_KEY: 'sk-alpha', BILLING_TEST_RAIL: 'on', CONNECTED_APPS: 'on' },
+      METRICS_PORT: String(metricsPort),
+    },
   },
   (stage) => {
     it('serves a key that exists, and sends the provider its own key', async () => {
@@ -42,6 +47,13 @@ await describeStage(
     it('lets apps connect', async () => {
       const { status } = await get(`${stage.service.controlUrl}/connect/.well-known/oauth-authorization-server`);
       expect(status).toBe(200);
+    });
+
+    it('shows the metrics of both planes on one port', async () => {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      expect(text).toContain('sotto_attempts_total{provider="alpha"');
+      expect(text).toContain('sotto_settler_passed_timestamp_seconds');
+      expect(text.match(/^process_resident_memory_bytes /gm)).toHaveLength(1);
     });
 
     it('lets its pages call the broker', async () => {

@@ -93,6 +93,5 @@ await describeConformance(
       });
     },
   ],
-  // Embedded mode reads its settings by itself.
-  { features: ['connected apps'], environment: { RATE_LIMIT_CONTROL: '60' }, planes: ['two', 'one'] },
+  { features: ['connected apps'], environment: { RATE_LIMIT_CONTROL: '60' } },
 );

@@ -1,11 +1,14 @@
 import { type Mutant, mutantsAt } from '../mutant.ts';
 
-const everyRoute = 'test/contract/conformance/every-route.test.ts';
 const limits = 'test/contract/conformance/limits.test.ts';
 
 const embedded = { folder: 'embedded', file: 'apps/embedded/src/one-process.ts', only: '\\(embedded\\)' };
 const overrides = { ...embedded, file: 'apps/embedded/src/plane-environments.ts' };
-const settings = { ...embedded, file: 'packages/server/src/settings/plane-environment.ts' };
+const settings = {
+  folder: 'embedded',
+  file: 'packages/server/src/settings/plane-environment.ts',
+  tests: ['packages/server/src/settings/plane-environment.test.ts'],
+};
 /** A setting that does not reach a plane. */
 const lost = (name: string, variable: string, plane = ''): readonly [string, string, string] => [
   name,
@@ -23,24 +26,18 @@ export const topologyMutants: readonly Mutant[] = [
     ['test-rail', 'BILLING_TEST_RAIL: config.BILLING_TEST_RAIL,', "BILLING_TEST_RAIL: 'off',"],
     ['origin', 'CONFIDENTIAL_ORIGIN: origins.confidential,', 'CONFIDENTIAL_ORIGIN: origins.control,'],
   ]),
-  ...mutantsAt({ ...settings, tests: ['test/operate/serving/embedded.test.ts'] }, [lost('apps', 'CONNECTED_APPS')]),
-  ...mutantsAt({ ...settings, tests: [everyRoute] }, [
+  ...mutantsAt(settings, [
+    lost('apps', 'CONNECTED_APPS'),
     lost('issuer', 'ANONYMOUS_WALLETS'),
     lost('broker-media', 'IMAGE_GENERATION', 'broker'),
-  ]),
-  ...mutantsAt({ ...settings, tests: [limits] }, [
     lost('ticket-ttl', 'TICKET_TTL_S'),
     lost('limits', 'RATE_LIMIT_REQUESTS'),
-  ]),
-  ...mutantsAt({ ...settings, tests: ['test/money/usage/retention.test.ts'] }, [
     lost('retention', 'USAGE_RETENTION_MONTHS'),
+    lost('traces', 'TRACES_URL', 'broker'),
   ]),
-  ...mutantsAt({ ...embedded, tests: ['test/operate/metrics/metrics.test.ts'] }, [
+  ...mutantsAt({ ...embedded, tests: ['test/operate/serving/embedded.test.ts'] }, [
     ['broker-metrics', '[broker.metrics.withProcess().registry, control', '[control'],
     ['control-metrics', '.registry, control.metrics.registry]', '.registry]'],
-  ]),
-  ...mutantsAt({ ...settings, tests: ['test/operate/metrics/traces.test.ts'] }, [
-    lost('traces', 'TRACES_URL', 'broker'),
   ]),
   ...mutantsAt(
     { folder: 'cluster', file: 'packages/state/src/shard.ts', tests: ['packages/state/src/shard.test.ts'] },
