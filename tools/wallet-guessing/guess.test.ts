@@ -57,12 +57,12 @@ test('the same seed gives the same guesses', () => {
 });
 
 describe('what the rates say', () => {
-  test('resting alone hides little, because spending says when the next lot must be bought', () => {
+  test('resting alone hides little, because spending says when the next batch must be bought', () => {
     expect(rates(justBefore, 2)[0]).toBeGreaterThan(rates(atOnce, 2)[0] * 0.7);
     for (const name of [justBefore, apart]) expect(rates(name, 2)[1]).toBeGreaterThan(90);
   });
 
-  test('buying at another time hides one wallet, and many lots at once hide weeks better', () => {
+  test('buying at another time hides one wallet, and many batches at once hide weeks better', () => {
     expect(rates(apart, 2)[0]).toBeLessThan(rates(justBefore, 2)[0] / 5);
     expect(rates(tenApart, 2)[1]).toBeLessThan(rates(apart, 2)[1] * 0.6);
   });

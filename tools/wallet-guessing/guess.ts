@@ -1,9 +1,9 @@
 /**
  * How well an operator who has both planes' logs, with exact times, guesses the account behind an anonymous wallet. The operator sees
  * each account's withdrawals and each wallet's deposit and spending. It learns from other people of the same kind how withdrawals and
- * deposits of one person relate, and names the account that fits best (a softmax over accounts). Where one lot is bought at a time of its
+ * deposits of one person relate, and names the account that fits best (a softmax over accounts). Where one batch is bought at a time of its
  * own, it tells possible lives of the accounts that fit one wallet. In `weeks` it also knows which wallets belong together, as requests
- * that name a person would tell. Their spending says when a person must buy the next lot, so that each purchase has its place, and an
+ * that name a person would tell. Their spending says when a person must buy the next batch, so that each purchase has its place, and an
  * account that cannot have paid is ruled out. Among those that can have paid, a particle filter tells how likely the purchases are.
  * Independent attacks found most of this.
  *
@@ -133,7 +133,7 @@ export interface Guessed {
 }
 
 /** Whether possible lives tell more than features do. */
-const toldOf = ({ apart, lots }: Habits): boolean => apart && lots === 1;
+const toldOf = ({ apart, batches }: Habits): boolean => apart && batches === 1;
 
 /** Guesses the accounts of `targets` people among `accounts`: from one deposit, and for the first `linked` of them from weeks. The same seed gives the same result. */
 export function guess(
@@ -144,11 +144,11 @@ export function guess(
   const population = (count: number): Life[] => Array.from({ length: count }, () => live(random, habit));
   const learned = population(3000);
   const weights = learn(learned, random);
-  const purchases = habit.apart ? learnPurchases(learned, habit.lots, random) : [];
+  const purchases = habit.apart ? learnPurchases(learned, habit.batches, random) : [];
   // An account that buys just before a run is known by the second.
   const bestOfWeeks = (people: readonly Life[], wallets: readonly Deposit[]): number =>
     habit.apart
-      ? bestByPurchases(people, wallets, { lots: habit.lots, weights: purchases, random })
+      ? bestByPurchases(people, wallets, { batches: habit.batches, weights: purchases, random })
       : best(people, wallets, weights, random);
   const byLives = toldOf(habit) ? new Teller(random) : undefined;
   let [asked, one, many] = [0, 0, 0];

@@ -30,10 +30,10 @@ const waitsFrom = 2 * (rates.length + 1);
  * Finds the place of each purchase that must have paid for linked wallets, as features. Undefined if the account cannot have paid: it
  * bought too little, too early, too late or too often.
  */
-function placePurchases({ withdrawals }: Life, deposits: readonly Deposit[], lots: number): Seen | undefined {
-  const bought = lots === 1 ? withdrawals : withdrawals.filter((_, at) => at % lots === 0);
-  const before = lots > 1 ? 1 : 2;
-  let [stock, next, used] = [50 * lots * before, before, 0];
+function placePurchases({ withdrawals }: Life, deposits: readonly Deposit[], batches: number): Seen | undefined {
+  const bought = batches === 1 ? withdrawals : withdrawals.filter((_, at) => at % batches === 0);
+  const before = batches > 1 ? 1 : 2;
+  let [stock, next, used] = [50 * batches * before, before, 0];
   const seen: [number, number][] = [];
   for (const [index, { at, spent }] of deposits.entries()) {
     if (stock < 100) {
@@ -42,10 +42,10 @@ function placePurchases({ withdrawals }: Life, deposits: readonly Deposit[], lot
       if (lag > lastBuyH || at + lag < earlier + firstBuyH) return undefined;
       seen.push([waitsFrom + binOf(waits, at - earlier), binOf(lags, lag)]);
       next += 1;
-      stock += 50 * lots;
+      stock += 50 * batches;
     }
     // Credits rest for at least an hour.
-    if ((bought[Math.ceil((used + 50) / (50 * lots)) - 1] ?? never) > at - 0.999) return undefined;
+    if ((bought[Math.ceil((used + 50) / (50 * batches)) - 1] ?? never) > at - 0.999) return undefined;
     stock -= spent;
     used += spent;
   }
@@ -59,18 +59,18 @@ function placePurchases({ withdrawals }: Life, deposits: readonly Deposit[], lot
 }
 
 /** Learns how likely each place of a purchase is, from people and strangers who can have paid, too. */
-export function learnPurchases(people: readonly Life[], lots: number, random: Random): Weights {
+export function learnPurchases(people: readonly Life[], batches: number, random: Random): Weights {
   const weights = Array.from({ length: waitsFrom + waits.length + 1 }, () =>
     new Array<number>(lags.length + 1).fill(0),
   );
   const sets = people.flatMap((person) => {
-    const own = person.deposits.length > 0 ? placePurchases(person, person.deposits, lots) : undefined;
+    const own = person.deposits.length > 0 ? placePurchases(person, person.deposits, batches) : undefined;
     if (own === undefined) return [];
     const candidates = [own];
     const from = random.below(people.length);
     for (let next = 0; next < people.length && candidates.length < 12; next += 1) {
       const stranger = people[(from + next) % people.length] ?? person;
-      const seen = stranger === person ? undefined : placePurchases(stranger, person.deposits, lots);
+      const seen = stranger === person ? undefined : placePurchases(stranger, person.deposits, batches);
       if (seen !== undefined) candidates.push(seen);
     }
     return candidates.length > 1 ? [candidates] : [];
@@ -97,9 +97,13 @@ interface Story {
 function likelihood(
   { withdrawals }: Life,
   deposits: readonly Deposit[],
-  { lots, stories: storyCount, random }: { readonly lots: number; readonly stories: number; readonly random: Random },
+  {
+    batches,
+    stories: storyCount,
+    random,
+  }: { readonly batches: number; readonly stories: number; readonly random: Random },
 ): number {
-  const bought = withdrawals.filter((_, at) => at % lots === 0);
+  const bought = withdrawals.filter((_, at) => at % batches === 0);
   const home = ((meanHour(deposits.map(({ at }) => at)) + 22) % 24) + 2;
   const dayOf = (at: number): number => Math.round((at - home) / 24);
   const [firstBought = 0] = bought;
@@ -109,8 +113,8 @@ function likelihood(
   /** Takes the credits that are ready at a time. */
   const take = (story: Story, at: number): void => {
     for (; (bought[story.arrived] ?? never) <= at; story.arrived += 1) {
-      for (let lot = 0; lot < lots; lot += 1)
-        story.resting.push({ readyAt: (bought[story.arrived] ?? 0) + lot / 60 + restingH(random), count: 50 });
+      for (let batch = 0; batch < batches; batch += 1)
+        story.resting.push({ readyAt: (bought[story.arrived] ?? 0) + batch / 60 + restingH(random), count: 50 });
     }
     let kept = 0;
     for (const each of story.resting) {
@@ -145,7 +149,7 @@ function likelihood(
       let weight = seen.reduce((ways, _, each) => (ways * (runs - each)) / (each + 1), 1);
       for (const { at, spent } of [...seen, ...hidden].sort((a, b) => a.at - b.at)) {
         take(story, at);
-        // A run that was seen had its lot, a hidden one had not.
+        // A run that was seen had its batch, a hidden one had not.
         if (story.ready >= 50 !== spent > 0) return 0;
         if (story.stock < 100) {
           const fit = story.left.filter((each) => each > at + firstBuyH && each < at + lastBuyH);
@@ -153,7 +157,7 @@ function likelihood(
           if (buys === undefined) return 0;
           weight *= (fit.length + 1) / (lastBuyH - firstBuyH);
           story.left.splice(story.left.indexOf(buys), 1);
-          story.stock += 50 * lots;
+          story.stock += 50 * batches;
         }
         if (spent === 0) continue;
         story.ready -= 50;
@@ -195,10 +199,10 @@ const rounds = [
 export function bestByPurchases(
   people: readonly Life[],
   deposits: readonly Deposit[],
-  { lots, weights, random }: { readonly lots: number; readonly weights: Weights; readonly random: Random },
+  { batches, weights, random }: { readonly batches: number; readonly weights: Weights; readonly random: Random },
 ): number {
   let fitting = people.flatMap((person, at) => {
-    const seen = placePurchases(person, deposits, lots);
+    const seen = placePurchases(person, deposits, batches);
     const score = seen === undefined ? 0 : scoreOf(weights, seen);
     return seen === undefined ? [] : [{ at, person, score, told: score }];
   });
@@ -209,7 +213,7 @@ export function bestByPurchases(
       .slice(0, among)
       .map((each) => ({
         ...each,
-        told: likelihood(each.person, deposits, { lots, stories, random }) + each.score / 2,
+        told: likelihood(each.person, deposits, { batches, stories, random }) + each.score / 2,
       }));
   }
   return fitting.sort((a, b) => b.told - a.told)[0]?.at ?? -1;

@@ -2,20 +2,20 @@ import { around, type Random, standardNormal } from '../../test/kit/random.ts';
 
 /** Habits of people who use anonymous wallets. They live for six weeks. */
 export interface Habits {
-  /** Whether two lots are kept and new credits rest 1 to 24 hours. Otherwise a lot is bought when a run needs it. */
+  /** Whether two batches are kept and new credits rest 1 to 24 hours. Otherwise a batch is bought when a run needs it. */
   readonly rests: boolean;
-  /** Whether lots are bought at a time of their own, within a day and a half. Otherwise just before a run. */
+  /** Whether batches are bought at a time of their own, within a day and a half. Otherwise just before a run. */
   readonly apart: boolean;
-  /** The number of lots that are bought at once. */
-  readonly lots: number;
+  /** The number of batches that are bought at once. */
+  readonly batches: number;
 }
 
 /** The rows of the threat model's table. */
 export const habits = {
-  'a lot is bought when a run needs it, without rest': { rests: false, apart: false, lots: 1 },
-  'two lots rest, bought just before a run': { rests: true, apart: false, lots: 1 },
-  'two lots rest, bought at another time': { rests: true, apart: true, lots: 1 },
-  'the same, ten lots at once': { rests: true, apart: true, lots: 10 },
+  'a batch is bought when a run needs it, without rest': { rests: false, apart: false, batches: 1 },
+  'two batches rest, bought just before a run': { rests: true, apart: false, batches: 1 },
+  'two batches rest, bought at another time': { rests: true, apart: true, batches: 1 },
+  'the same, ten batches at once': { rests: true, apart: true, batches: 10 },
 } satisfies Readonly<Record<string, Habits>>;
 
 /** A deposit, with the credits of it that were used. Times are in hours. */
@@ -35,7 +35,7 @@ export const days = 6 * 7;
 /** Deposits are guessed in the last four weeks. */
 export const guessedFrom = 2 * 7 * 24;
 export const never = Number.POSITIVE_INFINITY;
-/** When lots are bought at a time of their own: hours after the run that makes it necessary. */
+/** When batches are bought at a time of their own: hours after the run that makes it necessary. */
 export const [firstBuyH, lastBuyH] = [2, 36];
 
 /** Medians and spreads of people's habits, and of single days around them. `home` is the usual hour of runs. */
@@ -56,7 +56,7 @@ export const restingH = (random: Random): number => 1 + 23 * random.next();
  * Lives one person's time. There are about 1.2 runs a day, of about 12 credits, around an hour of the person's own. They begin on a day
  * in the first four weeks.
  */
-export function live(random: Random, { rests, apart, lots }: Habits): Life {
+export function live(random: Random, { rests, apart, batches }: Habits): Life {
   const runsADay = around(random, ...typical.runsADay);
   const perRun = around(random, ...typical.perRun);
   const home = typical.home[0] + typical.home[1] * standardNormal(random);
@@ -74,17 +74,17 @@ export function live(random: Random, { rests, apart, lots }: Habits): Life {
   for (const at of runs.sort((a, b) => a - b)) {
     if (countOf(rests ? Number.POSITIVE_INFINITY : at) < (rests ? 100 : 50)) {
       const bought = apart ? at + firstBuyH + (lastBuyH - firstBuyH) * random.next() : at - 0.05;
-      for (let lot = 0; lot < lots; lot += 1) {
-        withdrawals.push(bought + lot / 60);
+      for (let batch = 0; batch < batches; batch += 1) {
+        withdrawals.push(bought + batch / 60);
         credits.push({ readyAt: bought + rest(), count: 50 });
       }
     }
     if (countOf(at) < 50) continue;
     let taken = 50;
-    for (const lot of credits) {
-      if (lot.readyAt > at) continue;
-      const part = Math.min(taken, lot.count);
-      lot.count -= part;
+    for (const batch of credits) {
+      if (batch.readyAt > at) continue;
+      const part = Math.min(taken, batch.count);
+      batch.count -= part;
       taken -= part;
     }
     const spent = Math.max(1, Math.min(50, Math.round(around(random, perRun, typical.spendingSpread))));

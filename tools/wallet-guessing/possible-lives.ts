@@ -7,7 +7,7 @@ const told = 1500;
 const [toldAtFirst, firstDays] = [4 * told, 3];
 /** A deposit is judged by the purchases until so many days later. */
 const judgedDays = 8;
-/** More lots that rest at once count as ready. */
+/** More batches that rest at once count as ready. */
 const mostResting = 24;
 
 /** One life that an account's owner may have led (a particle). Its fields change in place, because millions are told. */
@@ -138,7 +138,7 @@ class Lives {
   }
 }
 
-/** Tells possible lives of accounts whose lots are bought one at a time, apart from runs. It keeps the memory of one account for the next. */
+/** Tells possible lives of accounts whose batches are bought one at a time, apart from runs. It keeps the memory of one account for the next. */
 export class Teller {
   readonly #random: Random;
   readonly #first = new Lives(toldAtFirst);
@@ -272,7 +272,7 @@ export class Teller {
     return count;
   }
 
-  /** Runs buy where they must, and use a lot where one is ready. */
+  /** Runs buy where they must, and use a batch where one is ready. */
   #live(life: PossibleLife, purchases: readonly number[], count: number, deposit: Deposit | undefined): void {
     const random = this.#random;
     for (let run = 0; run < count && life.weight > 0; run += 1) {

@@ -8,7 +8,7 @@ import * as z from 'zod';
 /** What a credit is worth: 0.10 USD. */
 export const creditNusd = 100_000_000n;
 /** Credits are always withdrawn and deposited in this number, so that the number names nobody. */
-export const creditsPerLot = 50;
+export const creditsPerBatch = 50;
 
 export const signatureBytes = 256;
 export const nonceBytes = 32;
@@ -24,8 +24,8 @@ export const base64urlField = (bytes: number) =>
 
 /** Answer of `POST /credits` and `POST /wallets/close`: signatures of the first of the blinded numbers. */
 export const signedCreditsSchema = z.strictObject({
-  signatures: z.array(base64urlField(signatureBytes)).max(creditsPerLot),
-  /** The wallet has more than a lot. Send another one. */
+  signatures: z.array(base64urlField(signatureBytes)).max(creditsPerBatch),
+  /** The wallet has more than a batch. Send another one. */
   more: z.literal(true).optional(),
 });
 

@@ -31,7 +31,7 @@ export {
   creditIssuerSchema,
   creditNusd,
   creditSpki,
-  creditsPerLot,
+  creditsPerBatch,
   nonceBytes,
   pkcs1Of,
   signatureBytes,

@@ -243,10 +243,10 @@ describe('the service of `npm start`, by its own description', () => {
     await toControl('getCreditIssuer', 200);
     await toControl('createCreditCode', 401, { body: {} });
     const { code } = (await toControl('createCreditCode', 201, { headers, body: {} })).json as { code: string };
-    const lot = { key_id: stage.issuer.keyId, blinded: blindedNumbers() };
-    await toControl('withdrawCredits', 400, { body: { code, ...lot, key_id: 'f'.repeat(64) } });
-    await toControl('withdrawCredits', 403, { body: { ...lot, code: 'AAAA-AAAA-AAAA-AAAA' } });
-    await toControl('withdrawCredits', 200, { body: { code, ...lot } });
+    const batch = { key_id: stage.issuer.keyId, blinded: blindedNumbers() };
+    await toControl('withdrawCredits', 400, { body: { code, ...batch, key_id: 'f'.repeat(64) } });
+    await toControl('withdrawCredits', 403, { body: { ...batch, code: 'AAAA-AAAA-AAAA-AAAA' } });
+    await toControl('withdrawCredits', 200, { body: { code, ...batch } });
     const secret = Buffer.alloc(32, 7).toString('base64url');
     const close_hash = createHash('sha256').update(secret).digest('base64url');
     const wallet = {
@@ -260,9 +260,9 @@ describe('the service of `npm start`, by its own description', () => {
     await toControl('createWallet', 400, { body: { ...wallet, ...ordered } });
     await toControl('createWallet', 503, { body: ordered });
     await toControl('createWallet', 409, { body: { ...wallet, key_hash: close_hash } });
-    await toControl('closeWallet', 404, { body: { ...lot, close_secret: wallet.key_hash } });
-    await toControl('closeWallet', 200, { body: { ...lot, close_secret: secret } });
-    await toControl('closeWallet', 409, { body: { ...lot, blinded: blindedNumbers(), close_secret: secret } });
+    await toControl('closeWallet', 404, { body: { ...batch, close_secret: wallet.key_hash } });
+    await toControl('closeWallet', 200, { body: { ...batch, close_secret: secret } });
+    await toControl('closeWallet', 409, { body: { ...batch, blinded: blindedNumbers(), close_secret: secret } });
   });
 
   it('lets apps connect', async () => {

@@ -3,7 +3,7 @@ import { type Control, type Ground, shard } from './ground.ts';
 /** The age at which `endReservations` of apps/control takes a reservation, in ms. */
 const reservedMs = 30_000;
 
-/** Withdraws as `withdrawLot` of apps/control does, or everything as `closeWallet` does, but the key stays. */
+/** Withdraws as `withdrawCredits` of apps/control does, or everything as `closeWallet` does, but the key stays. */
 export async function withdraw(ground: Ground, { state, database, locked }: Control): Promise<void> {
   const account = ground.account();
   const { walletId } = account;

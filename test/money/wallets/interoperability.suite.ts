@@ -13,7 +13,7 @@ interface IssuingStage {
   readonly service: Service;
   readonly standIns: { readonly issuer: Awaited<ReturnType<typeof makeIssuer>> };
 }
-/** Buys a lot with a code into the purse of a home. */
+/** Buys a batch with a code into the purse of a home. */
 type Buy = (home: string, code: string) => Promise<{ readonly code: number | null }>;
 
 /** Our client and service with another implementation of Privacy Pass. */
@@ -26,7 +26,7 @@ export function interoperability(stage: IssuingStage, buy: Buy): void {
     const person = await payingPerson(service);
     const challenge = new TokenChallenge(TOKEN_TYPES.BLIND_RSA.value, issuerName, new Uint8Array(0), [issuerName]);
     // Theirs asks, ours signs and takes the tokens.
-    const lot = await Promise.all(
+    const batch = await Promise.all(
       Array.from({ length: 50 }, async () => {
         const client = new publicVerif.Client(publicVerif.BlindRSAMode.PSS);
         const { blindedMsg } = await client.createTokenRequest(challenge, new Uint8Array(spki));
@@ -34,12 +34,12 @@ export function interoperability(stage: IssuingStage, buy: Buy): void {
       }),
     );
     const code = await makeCode(service, person.session);
-    const asked = { code, key_id: keyId, blinded: lot.map(({ blinded }) => blinded) };
+    const asked = { code, key_id: keyId, blinded: batch.map(({ blinded }) => blinded) };
     const answer = await post(url('/credits'), asked);
     expect(answer.status, answer.text).toBe(200);
     const { signatures } = signedCreditsSchema.parse(answer.json);
     const tokens = await Promise.all(
-      lot.map(async ({ client }, at) => {
+      batch.map(async ({ client }, at) => {
         const response = new publicVerif.TokenResponse(new Uint8Array(Buffer.from(signatures[at] ?? '', 'base64url')));
         return Buffer.from((await client.finalize(response)).serialize()).toString('base64url');
       }),
@@ -68,7 +68,7 @@ export function interoperability(stage: IssuingStage, buy: Buy): void {
       expect(await origin.verify(parsed, theirKey)).toBe(true);
     }
     // The signature is what the key makes of the blinded number, and nothing else.
-    const number = Buffer.from(lot[0]?.blinded ?? '', 'base64url');
+    const number = Buffer.from(batch[0]?.blinded ?? '', 'base64url');
     const raw = privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, number);
     expect(raw.toString('base64url')).toBe(signatures[0]);
   });

@@ -84,9 +84,9 @@ await describeStage(
       const { service, standIns } = stage;
       const person = await payingPerson(service);
       const { home, purse: file } = await makeHome(standIns.issuer, 'main');
-      for (let lot = 0; lot < 2; lot += 1) {
+      for (let batch = 0; batch < 2; batch += 1) {
         const bought = await buy(home, (await makeCode(service, person.session)).toLowerCase());
-        expect(bought, bought.err).toMatchObject({ code: 0, out: expect.stringContaining(`${(lot + 1) * 50} ($`) });
+        expect(bought, bought.err).toMatchObject({ code: 0, out: expect.stringContaining(`${(batch + 1) * 50} ($`) });
       }
       const paid = await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]);
       expect(paid.rows).toEqual([{ balance_nusd: '0' }]);
@@ -270,7 +270,7 @@ await describeStage(
       }
     });
 
-    it('a planted issuer key gets no money: the client offers its lot to the pinned key alone', async () => {
+    it('a planted issuer key gets no money: the client offers its batch to the pinned key alone', async () => {
       const { service, standIns } = stage;
       const person = await payingPerson(service);
       const { home } = await makeHome(standIns.issuer, 'planted');

@@ -127,7 +127,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
       session: [/token=([^;.%]+)/.exec(person.session.cookie ?? '')?.[1] ?? ''],
       'wallet of the account': [rows[0]?.wallet_id ?? ''],
       code: [code, hash('sha256', code, 'base64url')],
-      lot: [rows[0]?.id ?? ''],
+      batch: [rows[0]?.id ?? ''],
     });
     first = await sinks();
 
@@ -207,7 +207,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
         .filter((value) => value.length < 8),
     ).toEqual([]);
     const namesIn = (sink: string): string[] => found(sink, everything).map((each) => each.split(':')[0] ?? '');
-    const inPostgres = ['account', 'user', 'wallet of the account', 'lot', 'key', 'close secret', 'ids', 'nonces'];
+    const inPostgres = ['account', 'user', 'wallet of the account', 'batch', 'key', 'close secret', 'ids', 'nonces'];
     inPostgres.push('paid key', 'paid close secret');
     expect(namesIn(all.postgres ?? '')).toEqual(expect.arrayContaining(inPostgres));
     expect(namesIn(all.redis ?? '')).toEqual(expect.arrayContaining(['wallet of the account', 'key', 'ids']));

@@ -7,7 +7,7 @@ const overrides = { ...embedded, file: 'apps/embedded/src/plane-environments.ts'
 const settings = {
   folder: 'embedded',
   file: 'packages/server/src/settings/plane-environment.ts',
-  tests: ['packages/server/src/settings/plane-environment.test.ts'],
+  tests: ['packages/server/src/settings/plane-environment.test.ts'] as const,
 };
 /** A setting that does not reach a plane. */
 const lost = (name: string, variable: string, plane = ''): readonly [string, string, string] => [

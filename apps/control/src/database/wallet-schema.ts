@@ -20,7 +20,7 @@ export const creditKeys = pgTable(
   (table) => [check('credit_keys_spent', sql`${table.spent} between 0 and ${table.issued}`)],
 );
 
-/** The code with which a lot may be withdrawn from an account, once. Only its hash is stored. */
+/** The code with which a batch may be withdrawn from an account, once. Only its hash is stored. */
 export const creditCodes = pgTable('credit_codes', {
   accountId: accountId().primaryKey(),
   codeHash: text('code_hash').notNull().unique(),
@@ -28,7 +28,7 @@ export const creditCodes = pgTable('credit_codes', {
 });
 
 /**
- * Lots that were signed. The id is a hash of the blinded numbers and of the secret that paid for them, so that only their owner gets
+ * Batches that were signed. The id is a hash of the blinded numbers and of the secret that paid for them, so that only their owner gets
  * the signatures again. `count` of the numbers are signed.
  */
 export const creditIssuances = pgTable(

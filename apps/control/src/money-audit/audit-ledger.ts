@@ -141,7 +141,7 @@ const checks: readonly AuditCheck[] = [
       where coalesce((k.issued - k.spent) * ${creditNusd}, 0) <> coalesce(e.sum, 0)`,
   },
   {
-    what: 'the counts of a key of credits are not those of its lots and deposited credits',
+    what: 'the counts of a key of credits are not those of its batches and deposited credits',
     query: `select k.key_id as id, coalesce(i.count, 0) || ' and ' || coalesce(s.count, 0) as expected,
         k.issued || ' and ' || k.spent as found
       from credit_keys k

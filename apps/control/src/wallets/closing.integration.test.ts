@@ -1,18 +1,21 @@
 import { type State, StateUnavailableError, shardOfWallet } from '@sotto/state';
 import { expect, it } from 'vitest';
-import { closeWallet, endReservations, type LotDependencies, withdrawLot } from './lots.ts';
-import { clock, describeWallets, died, lotOf, pool, refused, usd } from './wallet-world.integration.ts';
+import type { CreditsDependencies } from './batch.ts';
+import { closeWallet } from './close-wallet.ts';
+import { endReservations } from './end-reservations.ts';
+import { batchOf, clock, describeWallets, died, pool, refused, usd } from './wallet-world.integration.ts';
+import { withdrawCredits } from './withdraw-credits.ts';
 
 describeWallets('closing a wallet', (world) => {
   it('waits for requests, then turns the balance into credits with one draw, once', async () => {
     await world.fund();
     const wallet = await world.wallet();
     const held = await world.hold(wallet, usd(2));
-    const lot = lotOf('close', wallet.secret);
-    await expect(closeWallet(world.deps(), lot)).rejects.toEqual(refused('conflict'));
+    const batch = batchOf('close', wallet.secret);
+    await expect(closeWallet(world.deps(), batch)).rejects.toEqual(refused('conflict'));
     expect(await world.hold(wallet, 1n), 'its key is revoked at once').toBeUndefined();
     await world.settle(wallet, held ?? '', { chargeNusd: usd(1.27) });
-    await expect(closeWallet(world.deps(), lot)).rejects.toEqual(refused('conflict'));
+    await expect(closeWallet(world.deps(), batch)).rejects.toEqual(refused('conflict'));
     await world.book();
     // 3.73 USD are 37 credits and 3 tenths of one.
     const draws: number[] = [];
@@ -20,14 +23,14 @@ describeWallets('closing a wallet', (world) => {
       draws.push(below);
       return 29_999_999;
     };
-    expect(await closeWallet(world.deps({ random }), lot)).toHaveLength(38);
-    expect(await closeWallet(world.deps({ random: () => 99_999_999 }), lot)).toHaveLength(38);
+    expect(await closeWallet(world.deps({ random }), batch)).toHaveLength(38);
+    expect(await closeWallet(world.deps({ random: () => 99_999_999 }), batch)).toHaveLength(38);
     expect(draws).toEqual([100_000_000]);
     await expect(world.close(wallet.secret)).rejects.toEqual(refused('conflict'));
     expect([await world.balance(wallet.accountId), await world.available(wallet.walletId)]).toEqual([0n, 0n]);
-    // The same lot, sent to the other route, is worth nothing.
+    // The same batch, sent to the other route, is worth nothing.
     await expect(
-      withdrawLot(world.deps(), { ...lot, paidBy: { kind: 'code', secret: wallet.secret } }),
+      withdrawCredits(world.deps(), { ...batch, paidBy: { kind: 'code', secret: wallet.secret } }),
     ).rejects.toEqual(refused('forbidden'));
     await expect(world.close('another secret')).rejects.toEqual(refused('not_found'));
   });
@@ -62,21 +65,21 @@ describeWallets('closing a wallet', (world) => {
     expect(await world.balance(wallet.accountId)).toBe(0n);
   });
 
-  it('by two lots at once signs one of them', async () => {
+  it('by two batches at once signs one of them', async () => {
     await world.fund();
     const wallet = await world.wallet();
     const both = await Promise.allSettled([world.close(wallet.secret), world.close(wallet.secret)]);
     expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const lot = lotOf('close', wallet.secret);
-    await expect(closeWallet(world.deps(), lot)).rejects.toEqual(refused('conflict'));
+    const batch = batchOf('close', wallet.secret);
+    await expect(closeWallet(world.deps(), batch)).rejects.toEqual(refused('conflict'));
   });
 
   it('survives the death of control after each step, and draws once', async () => {
     await world.fund();
     const wallet = await world.wallet();
-    const lot = lotOf('close', wallet.secret);
+    const batch = batchOf('close', wallet.secret);
     const { state, projector } = world;
-    const failing = (own: Partial<LotDependencies>) => closeWallet(world.deps({ random: () => 0, ...own }), lot);
+    const failing = (own: Partial<CreditsDependencies>) => closeWallet(world.deps({ random: () => 0, ...own }), batch);
     await expect(failing({ projector: { ...projector, key: () => Promise.reject(died) } as never })).rejects.toBe(died);
     const diesReserving = {
       ...state,

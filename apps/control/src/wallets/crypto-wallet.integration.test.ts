@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { expect, it } from 'vitest';
 import { orderWallet } from '../billing/orders/order-wallet.ts';
-import { closeWallet, hasMore, type Lot } from './lots.ts';
-import { credits, describeWallets, lotOf, pool, refused, usd } from './wallet-world.integration.ts';
+import type { Batch } from './batch.ts';
+import { closeWallet, hasMore } from './close-wallet.ts';
+import { batchOf, credits, describeWallets, pool, refused, usd } from './wallet-world.integration.ts';
 
 describeWallets('a wallet that crypto paid for', (world) => {
   it('has its hashes alone: of an order and a deposit of them at once, one succeeds and the other changes nothing', async () => {
@@ -24,13 +25,13 @@ describeWallets('a wallet that crypto paid for', (world) => {
     }
   });
 
-  it('is used like any, and turns into credits lot by lot, with one draw', async () => {
+  it('is used like any, and turns into credits batch by batch, with one draw', async () => {
     const wallet = await world.paidWallet();
     expect(await world.available(wallet.walletId)).toBe(usd(10));
     const held = (await world.hold(wallet, usd(2))) ?? '';
     await world.settle(wallet, held, { chargeNusd: usd(1.27) });
     await world.book();
-    const lots = [1, 2, 3].map(() => lotOf('close', wallet.secret));
+    const batches = [1, 2, 3].map(() => batchOf('close', wallet.secret));
     const draws: number[] = [];
     const random = (below: number): number => {
       draws.push(below);
@@ -38,8 +39,8 @@ describeWallets('a wallet that crypto paid for', (world) => {
     };
     const signed: Buffer[][] = [];
     const left: boolean[] = [];
-    for (const lot of lots.slice(0, 2)) {
-      signed.push(await closeWallet(world.deps({ random }), lot));
+    for (const batch of batches.slice(0, 2)) {
+      signed.push(await closeWallet(world.deps({ random }), batch));
       left.push(await hasMore(pool, wallet.secret));
     }
     // 8.73 USD are 87 credits and 3 tenths of one, which was drawn.
@@ -47,13 +48,13 @@ describeWallets('a wallet that crypto paid for', (world) => {
       [50, 38],
       [true, false],
     ]);
-    for (const [at, lot] of lots.slice(0, 2).entries())
-      expect(await closeWallet(world.deps(), lot)).toEqual(signed[at]);
-    await expect(closeWallet(world.deps(), lots[2] as Lot)).rejects.toEqual(refused('conflict'));
+    for (const [at, batch] of batches.slice(0, 2).entries())
+      expect(await closeWallet(world.deps(), batch)).toEqual(signed[at]);
+    await expect(closeWallet(world.deps(), batches[2] as Batch)).rejects.toEqual(refused('conflict'));
     expect([await world.balance(wallet.accountId), await world.available(wallet.walletId)]).toEqual([0n, 0n]);
   });
 
-  it('closed by many lots at once is worth its balance', async () => {
+  it('closed by many batches at once is worth its balance', async () => {
     const wallet = await world.paidWallet('usd-25');
     const all = await Promise.allSettled(Array.from({ length: 8 }, () => world.close(wallet.secret)));
     const count = () =>
@@ -61,7 +62,7 @@ describeWallets('a wallet that crypto paid for', (world) => {
         'select coalesce(sum(count), 0)::int as count from credit_issuances where account_id = $1',
         [wallet.accountId],
       );
-    // 25 USD are five lots. Others find another's reservation, or nothing any more.
+    // 25 USD are five batches. Others find another's reservation, or nothing any more.
     for (const each of all) if (each.status === 'rejected') expect(each.reason).toEqual(refused('conflict'));
     while (await hasMore(pool, wallet.secret)) await world.close(wallet.secret);
     expect((await count()).rows[0]?.count).toBe(250);

@@ -31,9 +31,11 @@ import { Projector } from '../projection/projector.ts';
 import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
 import { openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
+import type { Batch, CreditsDependencies } from './batch.ts';
+import { closeWallet } from './close-wallet.ts';
 import { depositCredits, findWallet, readDeposit, type Wallet } from './deposit.ts';
 import { type Issuer, readIssuer } from './issuer.ts';
-import { closeWallet, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
+import { withdrawCredits } from './withdraw-credits.ts';
 
 const redis = await startTestRedis();
 if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
@@ -92,7 +94,7 @@ export const numbers = (): Buffer[] =>
     number[0] = 0;
     return number;
   });
-export const lotOf = (kind: Lot['paidBy']['kind'], secret: string, more: Partial<Lot> = {}): Lot => ({
+export const batchOf = (kind: Batch['paidBy']['kind'], secret: string, more: Partial<Batch> = {}): Batch => ({
   ...{ keyId: keyIdOf(), blinded: numbers(), paidBy: { kind, secret } },
   ...more,
 });
@@ -168,7 +170,7 @@ export class World {
     }
   }
 
-  deps(own: Partial<LotDependencies> = {}): LotDependencies {
+  deps(own: Partial<CreditsDependencies> = {}): CreditsDependencies {
     return { pool, state: this.state, projector: this.projector, issuer, now: () => clock.now, ...own };
   }
 
@@ -194,11 +196,11 @@ export class World {
     return code;
   }
 
-  async withdraw(accountId: string, own: Partial<LotDependencies> = {}): Promise<Buffer[]> {
-    return withdrawLot(this.deps(own), lotOf('code', await this.code(accountId)));
+  async withdraw(accountId: string, own: Partial<CreditsDependencies> = {}): Promise<Buffer[]> {
+    return withdrawCredits(this.deps(own), batchOf('code', await this.code(accountId)));
   }
 
-  /** Withdraws as many lots as 50 new credits of each key need, and deposits the credits. */
+  /** Withdraws as many batches as 50 new credits of each key need, and deposits the credits. */
   async wallet({
     tokens = credits(50),
     keyHash = hashSecret(randomUUID()),
@@ -225,9 +227,9 @@ export class World {
     return { ...made, ...secrets, walletId: row.wallet_id, workspaceId: row.workspace_id };
   }
 
-  /** Signs a lot from an account that pays for it, so that 50 credits may be deposited. */
-  async fund(lots = 1): Promise<void> {
-    for (let lot = 0; lot < lots; lot += 1) await this.withdraw((await this.account(5)).accountId);
+  /** Signs a batch from an account that pays for it, so that 50 credits may be deposited. */
+  async fund(batches = 1): Promise<void> {
+    for (let batch = 0; batch < batches; batch += 1) await this.withdraw((await this.account(5)).accountId);
   }
 
   async orders(): Promise<PlaceDependencies> {
@@ -264,8 +266,8 @@ export class World {
     return this.projected(made, { keyHash, secret });
   }
 
-  close(secret: string, own: Partial<LotDependencies> = {}): Promise<Buffer[]> {
-    return closeWallet(this.deps(own), lotOf('close', secret));
+  close(secret: string, own: Partial<CreditsDependencies> = {}): Promise<Buffer[]> {
+    return closeWallet(this.deps(own), batchOf('close', secret));
   }
 
   async hold(

@@ -6,6 +6,8 @@ import { ServiceError } from '@sotto/wire';
 import type { Domain } from '../domain.ts';
 import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';
+import type { Batch, CreditsDependencies } from './batch.ts';
+import { closeWallet, hasMore } from './close-wallet.ts';
 import {
   type DepositDependencies,
   depositCredits,
@@ -14,9 +16,10 @@ import {
   type Wallet,
   type WalletHashes,
 } from './deposit.ts';
-import { closeWallet, endReservations, hasMore, type Lot, type LotDependencies, withdrawLot } from './lots.ts';
+import { endReservations } from './end-reservations.ts';
+import { withdrawCredits } from './withdraw-credits.ts';
 
-export interface WalletDependencies extends LotDependencies, DepositDependencies {
+export interface WalletDependencies extends CreditsDependencies, DepositDependencies {
   /** Places or finds the order that pays for a wallet. Resolves to undefined once it is paid. */
   readonly orderWallet: (asked: WalletHashes & { readonly packageId: string }) => Promise<WalletOrder | undefined>;
 }
@@ -54,8 +57,8 @@ export function buildWallets(deps: WalletDependencies): Domain {
           return { code, expires_at: expiresAt.toISOString() };
         },
 
-        'POST /v1/credits': async ({ body: { code, ...lot } }) =>
-          toAnswer(await withdrawLot(deps, { ...toLot(lot), paidBy: { kind: 'code', secret: code } })),
+        'POST /v1/credits': async ({ body: { code, ...batch } }) =>
+          toAnswer(await withdrawCredits(deps, { ...toBatch(batch), paidBy: { kind: 'code', secret: code } })),
 
         'POST /v1/wallets': async ({ body, reply }) => {
           const hashes = { keyHash: body.key_hash, closeHash: body.close_hash };
@@ -76,8 +79,8 @@ export function buildWallets(deps: WalletDependencies): Domain {
           await Promise.all([projector.account(accountId), projector.key(keyId)]).catch(unlessUnavailable);
         },
 
-        'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...lot } }) => {
-          const signatures = await closeWallet(deps, { ...toLot(lot), paidBy: { kind: 'close', secret } });
+        'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...batch } }) => {
+          const signatures = await closeWallet(deps, { ...toBatch(batch), paidBy: { kind: 'close', secret } });
           return { ...toAnswer(signatures), ...((await hasMore(pool, secret)) ? { more: true as const } : {}) };
         },
       });
@@ -86,13 +89,13 @@ export function buildWallets(deps: WalletDependencies): Domain {
   };
 }
 
-const toLot = ({
+const toBatch = ({
   key_id,
   blinded,
 }: {
   readonly key_id: string;
   readonly blinded: readonly string[];
-}): Omit<Lot, 'paidBy'> => ({
+}): Omit<Batch, 'paidBy'> => ({
   keyId: key_id,
   blinded: blinded.map((number) => Buffer.from(number, 'base64url')),
 });

@@ -6,30 +6,32 @@ import { applyEvent } from '../billing/orders/apply-event.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
-import { endReservations, type LotDependencies, withdrawLot } from './lots.ts';
+import type { CreditsDependencies } from './batch.ts';
+import { endReservations } from './end-reservations.ts';
 import {
+  batchOf,
   clock,
   describeWallets,
   died,
   keyIdOf,
   keys,
-  lotOf,
   numbers,
   pool,
   refused,
   usd,
 } from './wallet-world.integration.ts';
+import { withdrawCredits } from './withdraw-credits.ts';
 
 describeWallets('a withdrawal', (world) => {
-  it('moves 5 USD to the credits of the key, and signs the same lot the same way again', async () => {
+  it('moves 5 USD to the credits of the key, and signs the same batch the same way again', async () => {
     const { accountId, walletId } = await world.account(12);
-    const lot = lotOf('code', await world.code(accountId));
-    const signatures = await withdrawLot(world.deps(), lot);
+    const batch = batchOf('code', await world.code(accountId));
+    const signatures = await withdrawCredits(world.deps(), batch);
     expect(signatures).toHaveLength(50);
-    expect(await withdrawLot(world.deps(), lot)).toEqual(signatures);
+    expect(await withdrawCredits(world.deps(), batch)).toEqual(signatures);
     expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(7)]);
     expect(await world.notes()).toEqual([]);
-    await expect(withdrawLot(world.deps(), { ...lot, blinded: numbers() })).rejects.toEqual(refused('forbidden'));
+    await expect(withdrawCredits(world.deps(), { ...batch, blinded: numbers() })).rejects.toEqual(refused('forbidden'));
   });
 
   it('leaves what running requests hold and what is not booked', async () => {
@@ -54,7 +56,7 @@ describeWallets('a withdrawal', (world) => {
     expect(await world.available(second.walletId)).toBe(0n);
     // Requests meanwhile find the money set aside.
     let meanwhile: string | undefined = 'not asked';
-    const state: LotDependencies['state'] = {
+    const state: CreditsDependencies['state'] = {
       ...world.state,
       async reserve(request) {
         const reply = await world.state.reserve(request);
@@ -144,9 +146,9 @@ describeWallets('a withdrawal', (world) => {
     expect(await world.withdraw(accountId)).toHaveLength(50);
   });
 
-  it('is limited to ten lots in 24 hours', async () => {
+  it('is limited to ten batches in 24 hours', async () => {
     const { accountId } = await world.account(100);
-    for (let lot = 0; lot < 10; lot += 1) await world.withdraw(accountId);
+    for (let batch = 0; batch < 10; batch += 1) await world.withdraw(accountId);
     await expect(world.withdraw(accountId)).rejects.toEqual(refused('top_up_limit'));
     clock.now += 86_400_001;
     expect(await world.withdraw(accountId)).toHaveLength(50);
@@ -158,28 +160,31 @@ describeWallets('a withdrawal', (world) => {
     const [number] = numbers();
     for (const blinded of [[number, number], [Buffer.alloc(256)], [Buffer.alloc(256, 255)], [Buffer.alloc(255, 1)]]) {
       const unfit = [...blinded, ...numbers()].slice(0, 50) as Buffer[];
-      await expect(withdrawLot(world.deps(), lotOf('code', code, { blinded: unfit }))).rejects.toEqual(
+      await expect(withdrawCredits(world.deps(), batchOf('code', code, { blinded: unfit }))).rejects.toEqual(
         refused('invalid_request'),
       );
     }
     // The key of next year signs only near the end of this one.
-    const next = lotOf('code', code, { keyId: keyIdOf(1) });
-    await expect(withdrawLot(world.deps(), next)).rejects.toEqual(refused('invalid_request'));
+    const next = batchOf('code', code, { keyId: keyIdOf(1) });
+    await expect(withdrawCredits(world.deps(), next)).rejects.toEqual(refused('invalid_request'));
     await pool.query('update accounts set disabled_at = now() where id = $1', [accountId]);
-    await expect(withdrawLot(world.deps(), lotOf('code', code))).rejects.toEqual(refused('forbidden'));
+    await expect(withdrawCredits(world.deps(), batchOf('code', code))).rejects.toEqual(refused('forbidden'));
     await pool.query('update accounts set disabled_at = null where id = $1', [accountId]);
     clock.now += 600_001;
-    await expect(withdrawLot(world.deps(), lotOf('code', code))).rejects.toEqual(refused('forbidden'));
+    await expect(withdrawCredits(world.deps(), batchOf('code', code))).rejects.toEqual(refused('forbidden'));
     expect(await world.balance(accountId)).toBe(usd(50));
   });
 
-  it('by two requests with one code happens once: for the same lot both get it, for another one of them', async () => {
+  it('by two requests with one code happens once: for the same batch both get it, for another one of them', async () => {
     for (const isSame of [true, false]) {
       const { accountId } = await world.account(50);
       const code = await world.code(accountId);
-      const lot = lotOf('code', code);
-      const other = isSame ? lot : lotOf('code', code);
-      const both = await Promise.allSettled([withdrawLot(world.deps(), lot), withdrawLot(world.deps(), other)]);
+      const batch = batchOf('code', code);
+      const other = isSame ? batch : batchOf('code', code);
+      const both = await Promise.allSettled([
+        withdrawCredits(world.deps(), batch),
+        withdrawCredits(world.deps(), other),
+      ]);
       expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(isSame ? 2 : 1);
       expect(await world.balance(accountId)).toBe(usd(45));
     }
@@ -187,7 +192,7 @@ describeWallets('a withdrawal', (world) => {
 
   it('survives the death of control after each step', async () => {
     const { accountId, walletId } = await world.account(7);
-    const lot = lotOf('code', await world.code(accountId));
+    const batch = batchOf('code', await world.code(accountId));
     const { state } = world;
     const diesAfter = {
       ...state,
@@ -196,10 +201,10 @@ describeWallets('a withdrawal', (world) => {
         throw died;
       },
     };
-    await expect(withdrawLot(world.deps({ state: diesAfter }), lot)).rejects.toBe(died);
+    await expect(withdrawCredits(world.deps({ state: diesAfter }), batch)).rejects.toBe(died);
     expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(2)]);
     // It cannot be withdrawn twice, and the note goes when its transaction can no longer commit.
-    await expect(withdrawLot(world.deps(), lot)).rejects.toEqual(refused('insufficient_balance'));
+    await expect(withdrawCredits(world.deps(), batch)).rejects.toEqual(refused('insufficient_balance'));
     await endReservations(world.deps());
     expect(await world.notes()).toHaveLength(1);
     clock.now += 31_000;
@@ -207,7 +212,7 @@ describeWallets('a withdrawal', (world) => {
     expect([await world.available(walletId), await world.notes()]).toEqual([usd(7), []]);
 
     const diesBefore = { ...state, book: () => Promise.reject(new StateUnavailableError('timeout')) };
-    const signatures = await withdrawLot(world.deps({ state: diesBefore }), lot);
+    const signatures = await withdrawCredits(world.deps({ state: diesBefore }), batch);
     expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(2), usd(2)]);
     // The projector writes the lower balance while the note is still there: too little is available, never too much.
     await world.projector.account(accountId);
@@ -215,7 +220,7 @@ describeWallets('a withdrawal', (world) => {
     clock.now += 31_000;
     await endReservations(world.deps());
     expect([await world.available(walletId), await world.notes()]).toEqual([usd(2), []]);
-    expect(await withdrawLot(world.deps(), lot)).toEqual(signatures);
+    expect(await withdrawCredits(world.deps(), batch)).toEqual(signatures);
   });
 
   it('of a wallet that Postgres does not know keeps no other reservation from its end', async () => {

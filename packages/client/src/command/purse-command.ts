@@ -26,7 +26,7 @@ export const purseHelp = `sotto purse: blind credits, which pay for anonymous wa
   sotto purse buy            withdraw 50 credits ($5) with a code of the billing page, which it asks for
   sotto purse pay PACKAGE    pay a wallet by crypto instead, such as usd-10, without an account; says where to pay, and waits
   sotto purse rest           wait until 50 credits have rested
-  sotto purse settle         close wallets that an ended process left, and ask again for payments and lots whose answer was lost
+  sotto purse settle         close wallets that an ended process left, and ask again for payments and batches whose answer was lost
   sotto purse key            print the issuer and its keys that you pin
   sotto purse reuse          use credits that were set aside after a refused deposit
   sotto purse back-up FILE   write a copy
@@ -212,7 +212,7 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
     else if (step === 'rest') {
       for (let { ready, readyAt } = purse.balance(); ready < 50; { ready, readyAt } = purse.balance()) {
         if (readyAt === undefined)
-          throw new PurseError('There are fewer than 50 credits. Buy a lot with `sotto purse buy`.');
+          throw new PurseError('There are fewer than 50 credits. Buy a batch with `sotto purse buy`.');
         await setTimeout(Math.min(60_000, Math.max(1_000, readyAt - Date.now())));
       }
     } else if (step !== 'balance' && step !== 'restore')
@@ -273,7 +273,7 @@ function orderText({ id, status, amount, total, expires_at, problem, pay_to }: W
 const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;
 
 function balanceText(purse: Purse): string {
-  const { ready, resting, aside, unsignedLots, abandonedWallets, paidWallets, orderedWallets, readyAt } =
+  const { ready, resting, aside, unsignedBatches, abandonedWallets, paidWallets, orderedWallets, readyAt } =
     purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
@@ -283,7 +283,8 @@ function balanceText(purse: Purse): string {
   if (orderedWallets > 0)
     lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid.`);
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
-  if (unsignedLots > 0) lines.push(`The answer to ${unsignedLots} purchases is missing. Run \`sotto purse settle\`.`);
+  if (unsignedBatches > 0)
+    lines.push(`The answer to ${unsignedBatches} purchases is missing. Run \`sotto purse settle\`.`);
   if (abandonedWallets > 0)
     lines.push(
       `${abandonedWallets} wallets are not closed. Run \`sotto purse settle\`, some time after they were used.`,

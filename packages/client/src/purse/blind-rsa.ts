@@ -1,5 +1,5 @@
 import { constants, createHash, createPublicKey, hash, type KeyObject, publicEncrypt, verify } from 'node:crypto';
-import { creditInput, creditsPerLot, nonceBytes, pkcs1Of } from '@sotto/wire';
+import { creditInput, creditsPerBatch, nonceBytes, pkcs1Of } from '@sotto/wire';
 
 /** Blind RSA signatures (RFC 9474, RSABSSA-SHA384-PSS-Deterministic) and the tokens of RFC 9578 that are made of them. */
 
@@ -98,12 +98,12 @@ function invert(number: bigint, modulus: bigint): bigint {
 const saltBytes = 48;
 const factorBytes = 272;
 const secretBytes = nonceBytes + saltBytes + factorBytes;
-/** The random bytes of a lot: of each credit a nonce, a salt and a blinding factor. */
-export const lotBytes = secretBytes * creditsPerLot;
+/** The random bytes of a batch: of each credit a nonce, a salt and a blinding factor. */
+export const batchBytes = secretBytes * creditsPerBatch;
 
-/** Blinds the numbers of a lot from its stored secrets, each time alike. */
-export function blindLot(key: SigningKey, challenge: Uint8Array, secrets: Uint8Array) {
-  return Array.from({ length: creditsPerLot }, (_, at) => {
+/** Blinds the numbers of a batch from its stored secrets, each time alike. */
+export function blindBatch(key: SigningKey, challenge: Uint8Array, secrets: Uint8Array) {
+  return Array.from({ length: creditsPerBatch }, (_, at) => {
     const own = secrets.subarray(at * secretBytes, (at + 1) * secretBytes);
     const nonce = own.subarray(0, nonceBytes);
     const salt = own.subarray(nonceBytes, nonceBytes + saltBytes);

@@ -1,4 +1,4 @@
-import { creditsPerLot, parseJson, signedCreditsSchema } from '@sotto/wire';
+import { creditsPerBatch, parseJson, signedCreditsSchema } from '@sotto/wire';
 import * as z from 'zod';
 import { ClientError } from '../errors.ts';
 import { isolatedFetch } from '../platform/node-platform.ts';
@@ -34,14 +34,14 @@ const answerMs = 60_000;
 
 /** The routes of credits. Each request has its own connection through the relay, and no credential but its body. */
 export interface CreditService {
-  /** Sends a lot and returns its signatures, at most one for each number, and whether the wallet pays for more. */
-  sign(path: ControlPath<'POST'>, lot: object): Promise<SignedLot>;
+  /** Sends a batch and returns its signatures, at most one for each number, and whether the wallet pays for more. */
+  sign(path: ControlPath<'POST'>, batch: object): Promise<SignedBatch>;
   deposit(deposit: object): Promise<void>;
   /** Orders a wallet, or asks for its order again. Undefined: it is paid. */
   order(order: object): Promise<WalletOrder | undefined>;
 }
 
-export interface SignedLot {
+export interface SignedBatch {
   readonly signatures: readonly Buffer[];
   readonly more: boolean;
 }
@@ -90,9 +90,9 @@ export function creditService({ origin, relay }: { readonly origin: string; read
     throw new CreditRefusal(refused.data.error, answer.headers.has('retry-after') || mayPass);
   };
   return {
-    async sign(path, lot) {
-      const { data } = signedCreditsSchema.safeParse(parseJson(await post(path, lot)));
-      if (data === undefined || data.signatures.length > creditsPerLot) throw new ClientError('control_unreachable');
+    async sign(path, batch) {
+      const { data } = signedCreditsSchema.safeParse(parseJson(await post(path, batch)));
+      if (data === undefined || data.signatures.length > creditsPerBatch) throw new ClientError('control_unreachable');
       const signatures = data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
       return { signatures, more: data.more === true };
     },

@@ -18,7 +18,7 @@ export interface StoredWallet extends PurseWallet {
   readonly ends_at: number | null;
 }
 
-export interface StoredLot {
+export interface StoredBatch {
   readonly id: number;
   readonly secrets: Uint8Array;
   readonly spki: string;
@@ -28,7 +28,7 @@ export interface StoredLot {
 }
 
 const firstTables = `
-  create table lots (id integer primary key, secrets blob not null, spki text not null, paid_by text not null,
+  create table batches (id integer primary key, secrets blob not null, spki text not null, paid_by text not null,
     secret text not null unique, wallet integer);
   create table credits (nonce blob primary key, token blob not null, key_id text not null, ready_at integer not null,
     wallet integer, aside integer not null default 0) without rowid;

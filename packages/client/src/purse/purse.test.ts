@@ -25,17 +25,17 @@ const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
   Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, ...own });
 const code = (at: number): string => `AAAA-BBBB-CCCC-000${at}`;
 const hour = 3_600_000;
-/** A purse with rested credits of this many lots. */
-async function filled(lots: number): Promise<Purse> {
+/** A purse with rested credits of this many batches. */
+async function filled(batches: number): Promise<Purse> {
   const purse = await open();
-  for (let lot = 0; lot < lots; lot += 1) await purse.buy(service, issuer, code(lot));
+  for (let batch = 0; batch < batches; batch += 1) await purse.buy(service, issuer, code(batch));
   clock.now += hour;
   return purse;
 }
 const lost = new Error('the connection broke');
 const ignored = (): void => {};
 
-test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
+test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];
   const random = (...range: number[]): number => {
     drawn.push(range);
@@ -55,13 +55,13 @@ test('a lot rests for 1 to 24 hours, pays for a wallet, and comes back as change
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 0 });
   service.signs = 37;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, unsignedLots: 0, abandonedWallets: 0 });
-  const body = service.lots.at(-1)?.body ?? {};
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, unsignedBatches: 0, abandonedWallets: 0 });
+  const body = service.batches.at(-1)?.body ?? {};
   expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
   purse.close();
 });
 
-test('a paid wallet is used like one of credits, and comes back lot by lot', async () => {
+test('a paid wallet is used like one of credits, and comes back batch by batch', async () => {
   const purse = await filled(1);
   const id = purse.newOrder('usd-10');
   expect(await purse.order(service, id)).toEqual(unpaid());
@@ -85,19 +85,19 @@ test('a paid wallet is used like one of credits, and comes back lot by lot', asy
   service.more = true;
   const ends = service.sign.bind(service);
   service.sign = async (path, body) => {
-    if (service.lots.length === 2) Object.assign(service, { more: false, signs: 13 });
+    if (service.batches.length === 2) Object.assign(service, { more: false, signs: 13 });
     return ends(path, body);
   };
   expect(await purse.closeWallet(service, issuer, wallet.id)).toBe(63);
-  expect(service.lots).toHaveLength(3);
-  expect(new Set(service.lots.map(({ body }) => JSON.stringify(body.blinded))).size).toBe(3);
+  expect(service.batches).toHaveLength(3);
+  expect(new Set(service.batches.map(({ body }) => JSON.stringify(body.blinded))).size).toBe(3);
   expect(purse.balance()).toMatchObject({ ready: 50, resting: 63, paidWallets: 0, abandonedWallets: 0 });
   // Then come the credits.
   expect(purse.takeWallet().key).not.toBe(wallet.key);
   purse.close();
 });
 
-test('a closing that breaks between two lots goes on with the next', async () => {
+test('a closing that breaks between two batches goes on with the next', async () => {
   const purse = await open();
   const id = purse.newOrder('usd-10');
   service.due = undefined;
@@ -105,7 +105,7 @@ test('a closing that breaks between two lots goes on with the next', async () =>
   await purse.deposit(service, purse.takeWallet());
   service.more = true;
   const sign = service.sign.bind(service);
-  service.sign = (path, body) => (service.lots.length === 1 ? Promise.reject(lost) : sign(path, body));
+  service.sign = (path, body) => (service.batches.length === 1 ? Promise.reject(lost) : sign(path, body));
   await expect(purse.closeWallet(service, issuer, id)).rejects.toBe(lost);
   expect(purse.balance()).toMatchObject({ resting: 50 });
   Object.assign(service, { sign, more: false, signs: 7 });
@@ -199,11 +199,11 @@ test('a lost answer to a purchase, a deposit or a closing loses nothing', async 
   const purse = await open();
   service.trouble = lost;
   await expect(purse.buy(service, issuer, code(0))).rejects.toBe(lost);
-  expect(purse.balance()).toMatchObject({ unsignedLots: 1, resting: 0 });
+  expect(purse.balance()).toMatchObject({ unsignedBatches: 1, resting: 0 });
   service.trouble = undefined;
   await purse.settle(service, issuer, ignored);
-  expect(service.lots[0]).toEqual(service.lots[1]);
-  expect(purse.balance()).toMatchObject({ unsignedLots: 0, resting: 50 });
+  expect(service.batches[0]).toEqual(service.batches[1]);
+  expect(purse.balance()).toMatchObject({ unsignedBatches: 0, resting: 50 });
   clock.now += hour;
   const wallet = purse.takeWallet();
   service.trouble = lost;
@@ -217,24 +217,24 @@ test('a lost answer to a purchase, a deposit or a closing loses nothing', async 
   await expect(purse.closeWallet(service, issuer, wallet.id)).rejects.toBe(lost);
   service.trouble = undefined;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(service.lots.at(-1)).toEqual(service.lots.at(-2));
+  expect(service.batches.at(-1)).toEqual(service.batches.at(-2));
   expect(purse.balance()).toMatchObject({ resting: 50, abandonedWallets: 0 });
   purse.close();
 });
 
-test('a planted issuer key gets nothing: the lot is kept until the pinned one signs', async () => {
+test('a planted issuer key gets nothing: the batch is kept until the pinned one signs', async () => {
   const purse = await open();
   service.signsWith = 1;
   await expect(purse.buy(service, issuer, code(0))).rejects.toThrow('did not sign');
-  expect(purse.balance()).toMatchObject({ resting: 0, unsignedLots: 1 });
+  expect(purse.balance()).toMatchObject({ resting: 0, unsignedBatches: 1 });
   service.signsWith = 0;
   service.signs = 49;
   await expect(purse.settle(service, issuer, ignored)).rejects.toThrow('did not sign');
   service.signs = 50;
   await purse.settle(service, issuer, ignored);
-  expect(purse.balance()).toMatchObject({ resting: 50, unsignedLots: 0 });
+  expect(purse.balance()).toMatchObject({ resting: 50, unsignedBatches: 0 });
   // The service has no say in which key it is: the client's own date and pins decide.
-  expect(service.lots.every(({ body }) => body.key_id === hash('sha256', spkis[0] ?? Buffer.alloc(0), 'hex'))).toBe(
+  expect(service.batches.every(({ body }) => body.key_id === hash('sha256', spkis[0] ?? Buffer.alloc(0), 'hex'))).toBe(
     true,
   );
   clock.now = Date.parse('2027-01-02T00:00:00Z');
@@ -242,7 +242,7 @@ test('a planted issuer key gets nothing: the lot is kept until the pinned one si
   purse.close();
 });
 
-test('a refused code buys nothing and leaves nothing; a closed wallet keeps its lot', async () => {
+test('a refused code buys nothing and leaves nothing; a closed wallet keeps its batch', async () => {
   const purse = await filled(1);
   const wallet = purse.takeWallet();
   await purse.deposit(service, wallet);
@@ -252,8 +252,8 @@ test('a refused code buys nothing and leaves nothing; a closed wallet keeps its 
   await expect(purse.buy(service, issuer, code(1))).rejects.toThrow('expired');
   service.trouble = undefined;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(service.lots.filter(({ path }) => path === '/v1/wallets/close')).toHaveLength(2);
-  expect(purse.balance()).toMatchObject({ unsignedLots: 0, resting: 50 });
+  expect(service.batches.filter(({ path }) => path === '/v1/wallets/close')).toHaveLength(2);
+  expect(purse.balance()).toMatchObject({ unsignedBatches: 0, resting: 50 });
   purse.close();
 });
 
@@ -320,7 +320,7 @@ test('the purse is private, and forgets what has served', async () => {
   const bytes = readFileSync(file);
   expect(nonces.filter((nonce) => bytes.includes(nonce))).toEqual([]);
   expect(bytes.includes(wallet.key)).toBe(false);
-  expect(bytes.includes(String(service.lots.at(-1)?.body.close_secret))).toBe(false);
+  expect(bytes.includes(String(service.batches.at(-1)?.body.close_secret))).toBe(false);
   purse.close();
   copyFileSync(file, join(folder, 'open'));
   chmodSync(join(folder, 'open'), 0o640);

@@ -1,9 +1,9 @@
 import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
-import { type CreditIssuer, creditsPerLot } from '@sotto/wire';
+import { type CreditIssuer, creditsPerBatch } from '@sotto/wire';
+import { Batches } from './batches.ts';
 import { CreditRefusal, type CreditService, PurseError, type WalletOrder } from './credit-service.ts';
-import { Lots } from './lots.ts';
-import { PurseFile, type PurseWallet, type StoredLot, type StoredWallet } from './purse-file.ts';
+import { PurseFile, type PurseWallet, type StoredBatch, type StoredWallet } from './purse-file.ts';
 
 export interface PurseOptions {
   readonly file: string;
@@ -24,12 +24,12 @@ const watchedMs = 86_400_000;
  */
 export class Purse {
   readonly #file: PurseFile;
-  readonly #lots: Lots;
+  readonly #batches: Batches;
   readonly #now: () => number;
 
   private constructor(file: PurseFile, { now = Date.now, random = randomInt }: PurseOptions) {
     this.#file = file;
-    this.#lots = new Lots(file, { now, random });
+    this.#batches = new Batches(file, { now, random });
     this.#now = now;
   }
 
@@ -45,7 +45,7 @@ export class Purse {
     this.#file.close();
   }
 
-  /** The numbers of credits by what can be done with them, and when the next `creditsPerLot` are ready. */
+  /** The numbers of credits by what can be done with them, and when the next `creditsPerBatch` are ready. */
   balance() {
     const free = this.#file.read<{ ready_at: number; aside: number }>(
       'select ready_at, aside from credits where wallet is null order by ready_at',
@@ -58,23 +58,23 @@ export class Purse {
       ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
       resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
       aside: free.length - usable.length,
-      unsignedLots: count("lots where paid_by = 'code'"),
+      unsignedBatches: count("batches where paid_by = 'code'"),
       abandonedWallets: left.filter(({ pid }) => !isAlive(pid)).length,
       paidWallets: count("wallets where state = 'paid'"),
       orderedWallets: count("wallets where state = 'ordered'"),
       /** Unix ms. Undefined: there are too few credits. */
-      readyAt: usable[creditsPerLot - 1]?.ready_at,
+      readyAt: usable[creditsPerBatch - 1]?.ready_at,
     };
   }
 
-  /** Buys a lot with a code of the dashboard. The lot is stored first, and asked for again by `settle` if the answer is lost. */
+  /** Buys a batch with a code of the dashboard. The batch is stored first, and asked for again by `settle` if the answer is lost. */
   async buy(service: CreditService, issuer: CreditIssuer, code: string): Promise<void> {
-    const lot = this.#file.change(
+    const batch = this.#file.change(
       () =>
-        this.#file.read<StoredLot>('select * from lots where secret = ?', code)[0] ??
-        this.#lots.add(issuer, 'code', code, null),
+        this.#file.read<StoredBatch>('select * from batches where secret = ?', code)[0] ??
+        this.#batches.add(issuer, 'code', code, null),
     );
-    await this.#lots.ask(service, issuer, lot);
+    await this.#batches.ask(service, issuer, batch);
   }
 
   /** Makes a wallet for a payment. It is stored before it is ordered. */
@@ -106,7 +106,7 @@ export class Purse {
   }
 
   /**
-   * Takes a paid wallet, or 50 rested credits for a new one, at random from all that are ready, so that one lot never goes alone by
+   * Takes a paid wallet, or 50 rested credits for a new one, at random from all that are ready, so that one batch never goes alone by
    * choice.
    */
   takeWallet(): PurseWallet {
@@ -119,15 +119,15 @@ export class Purse {
       const ready = 'wallet is null and aside = 0 and ready_at <= ?';
       // Credits of one key, if there are enough, because a mixture tells that one person has both.
       const [key] = this.#file.read<{ key_id: string }>(
-        `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerLot} order by random() limit 1`,
+        `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerBatch} order by random() limit 1`,
         this.#now(),
       );
       const chosen = this.#file.read<{ nonce: Uint8Array }>(
-        `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerLot}`,
+        `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerBatch}`,
         this.#now(),
         key?.key_id ?? null,
       );
-      if (chosen.length < creditsPerLot) throw new PurseError(tooFew(this.balance()));
+      if (chosen.length < creditsPerBatch) throw new PurseError(tooFew(this.balance()));
       const wallet = this.#addWallet('taken', null);
       for (const { nonce } of chosen) this.#file.run('update credits set wallet = ? where nonce = ?', wallet.id, nonce);
       return wallet;
@@ -189,24 +189,24 @@ export class Purse {
   }
 
   /**
-   * Closes a wallet. What is left becomes new credits, which rest, lot by lot. Returns their number. Throws a passing `CreditRefusal` while
+   * Closes a wallet. What is left becomes new credits, which rest, batch by batch. Returns their number. Throws a passing `CreditRefusal` while
    * requests are not booked.
    */
   async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
     for (let back = 0; ; ) {
-      const lot = this.#file.change(() => {
+      const batch = this.#file.change(() => {
         const { close_secret: secret } = this.#wallet(walletId);
-        const [known] = this.#file.read<StoredLot>('select * from lots where wallet = ?', walletId);
-        return known ?? this.#lots.add(issuer, 'close', secret, walletId);
+        const [known] = this.#file.read<StoredBatch>('select * from batches where wallet = ?', walletId);
+        return known ?? this.#batches.add(issuer, 'close', secret, walletId);
       });
-      const { count, more } = await this.#lots.ask(service, issuer, lot);
+      const { count, more } = await this.#batches.ask(service, issuer, batch);
       back += count;
       if (!more) return back;
     }
   }
 
   /**
-   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and lots without signatures. Calls
+   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and batches without signatures. Calls
    * `onUnpaid` for each order that is not paid, whatever else fails. Throws the first failure at the end.
    */
   async settle(service: CreditService, issuer: CreditIssuer, onUnpaid: (order: WalletOrder) => void): Promise<void> {
@@ -231,8 +231,8 @@ export class Purse {
         await this.closeWallet(service, issuer, id);
       });
     }
-    for (const lot of this.#file.read<StoredLot>("select * from lots where paid_by = 'code'"))
-      await attempt(() => this.#lots.ask(service, issuer, lot));
+    for (const batch of this.#file.read<StoredBatch>("select * from batches where paid_by = 'code'"))
+      await attempt(() => this.#batches.ask(service, issuer, batch));
     if (failures.length > 0) throw failures[0];
   }
 
@@ -288,7 +288,7 @@ function isAlive(pid: number): boolean {
 function tooFew({ ready, resting, readyAt }: { ready: number; resting: number; readyAt: number | undefined }): string {
   const when =
     readyAt === undefined
-      ? 'Buy a lot with `sotto purse buy`.'
-      : `${creditsPerLot} are ready at ${new Date(readyAt).toISOString()}. \`sotto purse rest\` waits for that.`;
-  return `A wallet takes ${creditsPerLot} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
+      ? 'Buy a batch with `sotto purse buy`.'
+      : `${creditsPerBatch} are ready at ${new Date(readyAt).toISOString()}. \`sotto purse rest\` waits for that.`;
+  return `A wallet takes ${creditsPerBatch} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
 }

@@ -1,7 +1,7 @@
 import {
   base64urlField,
   creditIssuerSchema,
-  creditsPerLot,
+  creditsPerBatch,
   signatureBytes,
   signedCreditsSchema,
   tokenInputBytes,
@@ -33,10 +33,10 @@ export type WalletOrder = z.infer<typeof walletOrderSchema>;
 /** Answer of `POST /credits/codes`. */
 export const creditCodeSchema = z.strictObject({ code: z.string(), expires_at: instant });
 
-const lot = {
+const batch = {
   /** The issuer key that is to sign. */
   key_id: z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be a SHA-256 in lower-case hex' }),
-  blinded: z.array(base64urlField(signatureBytes)).length(creditsPerLot),
+  blinded: z.array(base64urlField(signatureBytes)).length(creditsPerBatch),
 };
 
 /** Body of `POST /credits`. */
@@ -44,7 +44,7 @@ export const withdrawCreditsSchema = z.strictObject({
   code: z
     .string()
     .regex(/^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}$/, { error: 'must be a code of the dashboard' }),
-  ...lot,
+  ...batch,
 });
 
 /** Body of `POST /wallets`: 50 credits, or the package of an order. */
@@ -56,7 +56,7 @@ export const createWalletSchema = z
     close_hash: base64urlField(32),
     credits: z
       .array(base64urlField(tokenInputBytes + signatureBytes))
-      .length(creditsPerLot)
+      .length(creditsPerBatch)
       .optional(),
     package_id: packageId.optional(),
   })
@@ -65,7 +65,7 @@ export const createWalletSchema = z
   });
 
 /** Body of `POST /wallets/close`. */
-export const closeWalletSchema = z.strictObject({ close_secret: base64urlField(32), ...lot });
+export const closeWalletSchema = z.strictObject({ close_secret: base64urlField(32), ...batch });
 
 /** Blind credits and the wallets that they pay for. Each route is `not_found` unless the operator enabled anonymous wallets. */
 export const walletContracts = contracts({
@@ -94,7 +94,7 @@ export const walletContracts = contracts({
   },
   'POST /v1/credits': {
     operationId: 'withdrawCredits',
-    summary: 'Withdraw a lot of credits',
+    summary: 'Withdraw a batch of credits',
     description:
       'Signs 50 blinded numbers for 5 USD of the account that made the code. Only what crypto paid and no request has used can leave. The same request gets the same signatures again.',
     credentials: [],
@@ -126,7 +126,7 @@ export const walletContracts = contracts({
     operationId: 'closeWallet',
     summary: 'Close a wallet',
     description:
-      'Revokes the wallet’s key, and signs as many of the blinded numbers as the balance pays for. If there is more, the answer says so, and another lot gets it. A rest below a credit becomes one with the probability rest ÷ credit. 409 while requests are not booked. The same request gets the same signatures again.',
+      'Revokes the wallet’s key, and signs as many of the blinded numbers as the balance pays for. If there is more, the answer says so, and another batch gets it. A rest below a credit becomes one with the probability rest ÷ credit. 409 while requests are not booked. The same request gets the same signatures again.',
     credentials: [],
     body: closeWalletSchema,
     answer: signedCreditsSchema,

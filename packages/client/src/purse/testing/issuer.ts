@@ -10,7 +10,7 @@ import {
 import { creditChallenge, creditSpki } from '@sotto/wire';
 import { expect } from 'vitest';
 import { modulusOf } from '../blind-rsa.ts';
-import { CreditRefusal, type CreditService, type SignedLot, type WalletOrder } from '../credit-service.ts';
+import { CreditRefusal, type CreditService, type SignedBatch, type WalletOrder } from '../credit-service.ts';
 
 /** The own key first. The planted one is larger, so that it can sign every number that is blinded for the own one. */
 const pairs = [0, 1]
@@ -31,7 +31,7 @@ export const unpaid = (own: Partial<WalletOrder> = {}): WalletOrder => ({
 
 /** A stand-in for the service. It signs anything, and knows which credits it has taken. */
 export class Issuer implements CreditService {
-  readonly lots: { path: string; body: Record<string, unknown> }[] = [];
+  readonly batches: { path: string; body: Record<string, unknown> }[] = [];
   readonly deposits: { key_hash: string; close_hash: string; credits: string[] }[] = [];
   readonly spent = new Set<string>();
   signsWith = 0;
@@ -49,13 +49,13 @@ export class Issuer implements CreditService {
     return this.due;
   }
 
-  async sign(path: string, body: object): Promise<SignedLot> {
-    const lot = { path, body: body as Record<string, unknown> };
-    this.lots.push(lot);
+  async sign(path: string, body: object): Promise<SignedBatch> {
+    const batch = { path, body: body as Record<string, unknown> };
+    this.batches.push(batch);
     if (this.trouble instanceof CreditRefusal) throw this.trouble;
     const key = pairs[this.signsWith]?.privateKey;
     if (key === undefined) throw new Error('no key');
-    const numbers = (lot.body.blinded as string[]).slice(0, this.signs);
+    const numbers = (batch.body.blinded as string[]).slice(0, this.signs);
     const padding = constants.RSA_NO_PADDING;
     const signatures = numbers.map((number) => privateDecrypt({ key, padding }, Buffer.from(number, 'base64url')));
     if (this.trouble !== undefined) throw this.trouble;
