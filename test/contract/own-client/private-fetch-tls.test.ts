@@ -5,9 +5,9 @@ import { echo } from './stand-in.ts';
 
 const clients = new PrivateClients();
 
-describe('over TLS', () => {
+describe.each(['key', 'channel'] as const)('over TLS, with evidence for a %s', (binding) => {
   beforeEach(async () => {
-    await clients.start({ tls: true });
+    await clients.start({ tls: true, bindsChannels: binding === 'channel' });
     // Each request gets its own connection.
     clients.service.onBroker((seen, response, request) =>
       echo(seen, response.setHeader('connection', 'close'), request),
@@ -19,7 +19,7 @@ describe('over TLS', () => {
     expect((await clients.chat(fetch)).status).toBe(200);
     const verified = await fetch.verified();
     expect(verified.checks).toContainEqual({ name: 'gateway.tls_key', outcome: 'passed' });
-    expect(verified.tlsKeySeen).toBe(true);
+    expect(verified).toMatchObject({ tlsKeySeen: true, binding });
   });
 
   it('rejects a certificate that no authority signed, unless told otherwise', async () => {
@@ -44,7 +44,8 @@ describe('over TLS', () => {
     await (await clients.chat(fetch)).text();
     await clients.service.changeKey({ named: true });
     expect((await clients.chat(fetch)).status).toBe(200);
-    expect(clients.service.evidenceCalls()).toBe(2);
+    // The new connection shows another key set, so the client begins anew, with yet another connection.
+    expect(clients.service.evidenceCalls()).toBe(binding === 'channel' ? 3 : 2);
     expect(clients.service.broker).toHaveLength(2);
   });
 
@@ -67,13 +68,16 @@ describe('over TLS', () => {
     await clients.service.changeKey({ named: false });
     const failure = await clients.chat(fetch).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientError);
-    expect(failure).toMatchObject({ code: 'connection_not_verified' });
+    expect(failure).toMatchObject({
+      code: binding === 'channel' ? 'attestation_untrusted' : 'connection_not_verified',
+    });
     expect(clients.service.broker).toHaveLength(1);
   });
 
   it('resumes no TLS session: each connection proves its key', async () => {
     const { fetch } = clients.privately({ selfSigned: true, ticketsAhead: 0 });
     await Promise.all([clients.chat(fetch), clients.chat(fetch), clients.chat(fetch)]);
-    expect(clients.service.handshakes()).toBe(4);
+    // The connection with the evidence for a channel carries the first request.
+    expect(clients.service.handshakes()).toBe(binding === 'channel' ? 3 : 4);
   });
 });
