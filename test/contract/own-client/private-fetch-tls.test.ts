@@ -1,5 +1,6 @@
 import { ClientError } from '@sotto/client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { PrivateClients } from './stages.ts';
 import { echo } from './stand-in.ts';
 
@@ -20,6 +21,14 @@ describe.each(['key', 'channel'] as const)('over TLS, with evidence for a %s', (
     const verified = await fetch.verified();
     expect(verified.checks).toContainEqual({ name: 'gateway.tls_key', outcome: 'passed' });
     expect(verified).toMatchObject({ tlsKeySeen: true, binding });
+  });
+
+  it('shows which binding was checked, to programs and people', async () => {
+    const args = ['verify', clients.service.baseUrl, '--self-signed', '--allow-simulated'];
+    const [json, text] = [runSotto([...args, '--json']), runSotto(args)];
+    expect(await Promise.all([json.ended, text.ended])).toEqual([0, 0]);
+    expect(JSON.parse(json.out())).toMatchObject({ binding });
+    expect(text.out()).toMatch(new RegExp(`Binding +${binding}: `));
   });
 
   it('rejects a certificate that no authority signed, unless told otherwise', async () => {
