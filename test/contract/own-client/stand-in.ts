@@ -120,7 +120,9 @@ export async function startStandIn({
   await Promise.all([listen(controlServer), listen(brokerServer)]);
   const controlOrigin = `http://127.0.0.1:${portOf(controlServer)}`;
   const baseOrigin = `${tls ? 'https' : 'http'}://127.0.0.1:${portOf(brokerServer)}`;
-  gateway = { origin: baseOrigin, spkiSha256: tls ? [key.spkiSha256] : [], bindsChannels };
+  // The key set stays the same until a key changes, as a broker's does.
+  const notAfter = Math.floor((Date.now() + day) / 1000);
+  gateway = { origin: baseOrigin, spkiSha256: tls ? [key.spkiSha256] : [], notAfter, bindsChannels };
   return {
     controlUrl: `${controlOrigin}/v1`,
     baseUrl: `${baseOrigin}/v1`,

@@ -88,14 +88,19 @@ export class GatewaySession {
   }
 
   async #verify(): Promise<Verified> {
+    return this.#begin(await this.#verifyConnection());
+  }
+
+  /** Lets an accepted verification count from now on. */
+  #begin({ verification, connection }: ConnectionVerification): Verified {
     const { maxAgeMs, onVerified } = this.#options;
-    const { verification, connection } = await this.#verifyConnection();
     const { keySet, verifiedAt } = verification;
     if (keySet === undefined) throw new ClientError('attestation_untrusted');
     const until = Math.min(keySet.not_after * 1000, verifiedAt + maxAgeMs);
-    this.#current = { verification, channel: this.#channelFor(keySet, verification, connection), until };
+    const verified = { verification, channel: this.#channelFor(keySet, verification, connection), until };
+    this.#current = verified;
     onVerified(verification);
-    return this.#current;
+    return verified;
   }
 
   /** Opens a connection and verifies the evidence about it. Closes it if content must not be sent. */
@@ -126,14 +131,19 @@ export class GatewaySession {
     return platform.openChannel(origin, origin.startsWith('https:') ? new Set(keys) : undefined);
   }
 
-  /** Opens a connection that counts under the current verification: to the same key set, and bound no less. */
+  /**
+   * Opens a connection that counts under the verification with this key set. If it is to another key set, its verification
+   * counts from now on, and requests must begin anew.
+   */
   async #attestAnother(digest: string): Promise<OriginConnection> {
-    const { verification, connection } = await this.#verifyConnection();
+    const verified = await this.#verifyConnection();
+    const { verification, connection } = verified;
     const { keySet, binding } = verification;
     if (connection !== undefined && binding === 'channel' && keySet !== undefined && keySetDigest(keySet) === digest) {
       return connection;
     }
-    connection?.close();
+    if (this.#current !== undefined) this.#drop(this.#current);
+    this.#begin(verified);
     throw new ClientError('connection_not_verified');
   }
 
