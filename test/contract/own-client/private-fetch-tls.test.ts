@@ -84,6 +84,43 @@ describe.each(['key', 'channel'] as const)('over TLS, with evidence for a %s', (
     expect(clients.service.broker).toHaveLength(1);
   });
 
+  // The interleavings: a connection ends when the request has arrived, in the middle of the answer, right after it, or while
+  // it is free and the next request takes it. A client that took an error for "nothing has left" would send content twice, and
+  // one that reconnected below the check would send it unattested.
+  it('sends no content twice and loses none in silence, whenever connections end', async () => {
+    const { service } = clients;
+    let arrived = 0;
+    service.onBroker((seen, response, request) => {
+      arrived += 1;
+      const end = (): void => void request.socket.destroy();
+      if (arrived % 5 === 1) return end();
+      if (arrived % 5 === 2) {
+        response.writeHead(200, { 'content-length': '100' }).write('half');
+        return void setImmediate(end);
+      }
+      if (arrived % 5 === 3) response.once('finish', end);
+      if (arrived % 5 === 4) response.once('finish', () => setImmediate(end));
+      return echo(seen, response, request);
+    });
+    const { fetch } = clients.privately({ selfSigned: true, ticketsAhead: 0 });
+    const ask = async (content: string): Promise<string> => {
+      const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content }] });
+      const answer = await fetch(`${service.baseUrl}/chat/completions`, { method: 'POST', body });
+      return answer.text().catch(() => 'the answer broke off');
+    };
+    const asked = Array.from({ length: 60 }, (_, at) => `content ${at};`);
+    const answers: string[] = [];
+    for (let at = 0; at < asked.length; at += 3) {
+      answers.push(...(await Promise.all(asked.slice(at, at + 3).map(ask))));
+    }
+    for (const [at, answer] of answers.entries()) {
+      expect(answer).toMatch(new RegExp(`You said: ${asked[at]}|answer_lost|the answer broke off`));
+    }
+    const received = service.broker.map(({ text }) => /content \d+;/.exec(text)?.[0]);
+    expect(received.toSorted()).toEqual([...new Set(received)].toSorted());
+    if (binding === 'channel') expect(service.evidenceCalls()).toBe(service.handshakes());
+  });
+
   it('resumes no TLS session: each connection proves its key', async () => {
     const { fetch } = clients.privately({ selfSigned: true, ticketsAhead: 0 });
     await Promise.all([clients.chat(fetch), clients.chat(fetch), clients.chat(fetch)]);

@@ -125,6 +125,7 @@ describe('a client whose connections pass through an attacker with the stolen TL
     expect(attacker.read()).toContain(marker);
   });
 
+  // The interleaving: the client verifies, the attacker cuts the connection, and the next request connects through the attack.
   it('sends nothing over a connection that it opens later, when the attack has begun', async () => {
     const { ask } = newClient();
     expect([await ask(), await ask()]).toEqual([arrived, arrived]);

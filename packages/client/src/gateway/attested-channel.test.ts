@@ -48,6 +48,10 @@ function world() {
   return { first, attested, attest, channel };
 }
 
+// The interleavings: a free connection ends before the next request takes it, or as it takes it; a request is given up while
+// its connection is attested; the channel is closed while one is attested, or while a request runs. In each, content must go
+// to an attested connection, once, or to none.
+
 it('sends each request over a free connection, or over one that is attested for it', async () => {
   const { first, attested, attest, channel } = world();
   await channel.send(request('one'));
