@@ -50,10 +50,7 @@ export const channelMutants: readonly Mutant[] = [
   ),
   ...mutantsAt(
     { folder: 'channel', file: `${gateway}/channel-queue.ts`, tests: [`${gateway}/channel-queue.test.ts`] },
-    [
-      ['late', '    this.#isDue = false;\n    const all', '    const all'],
-      ['unwanted', 'all.filter(({ isWanted }) => isWanted())', 'all'],
-    ],
+    [['unwanted', 'all.filter(({ isWanted }) => isWanted())', 'all']],
   ),
   ...mutantsAt(
     {
