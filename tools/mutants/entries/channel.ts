@@ -56,7 +56,7 @@ export const channelMutants: readonly Mutant[] = [
     {
       folder: 'channel',
       file: 'packages/client/src/platform/node-connection.ts',
-      tests: [relay, 'test/contract/own-client/private-fetch-tls.test.ts'],
+      tests: ['packages/client/src/platform/node-connection.test.ts'],
     },
     [
       ['reconnect', 'if (dials > 1) return', 'if (dials > 9) return'],
