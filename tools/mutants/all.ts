@@ -1,3 +1,4 @@
+import { channelMutants } from './entries/channel.ts';
 import { contractMutants } from './entries/contract.ts';
 import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
@@ -15,4 +16,5 @@ export const mutants: readonly Mutant[] = [
   ...routerMutants,
   ...stateMutants,
   ...topologyMutants,
+  ...channelMutants,
 ];

@@ -82,7 +82,9 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
       const { nonce, evidence } = readQuestion(request.body);
       const tlsSpki = keyOf(request);
       if (!nonces.isGood(nonce, tlsSpki)) throw new ServiceError('conflict', staleNonce);
-      const challenge = { nonce, origin, audiences, tlsSpki, pins: pins(), now: new Date(now()) };
+      // Clients demand `channel` of connections to a broker. This one comes from it, and its key serves one question only.
+      const accepted: GatewayPins = { ...pins(), channel: false };
+      const challenge = { nonce, origin, audiences, tlsSpki, pins: accepted, now: new Date(now()) };
       const { verdict, checks, teeType } = await verify(evidence, challenge);
       if (!meetsVerdict(verdict, 'hardware_verified')) {
         const found = checks.flatMap((check) => (check.outcome === 'passed' ? [] : [check]));

@@ -8,7 +8,12 @@ export {
   provenanceSchema,
 } from './gateway/evidence.ts';
 export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
-export type { GatewayChallenge, GatewayVerification } from './gateway/verify-gateway.ts';
+export type {
+  ChannelBinding,
+  ExportedChannel,
+  GatewayChallenge,
+  GatewayVerification,
+} from './gateway/verify-gateway.ts';
 export { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from './hardware.ts';
 export { nvidiaChecks } from './nvidia/verify-nvidia.ts';
 export { type ProviderKey, providerChecks } from './provider/family-check.ts';
@@ -33,9 +38,19 @@ export {
   snpReportChecks,
 } from './snp/verify-snp.ts';
 export { canonicalJson } from './statement/canonical-json.ts';
+export {
+  type ChannelProof,
+  channelBinding,
+  channelLeaf,
+  channelTree,
+  mostLeaves,
+  tlsExporter,
+} from './statement/channel-tree.ts';
 export { type KeySet, keySetDigest, keySetSchema } from './statement/key-set.ts';
 export {
   type Audience,
+  channelPurposes,
+  channelStatementBytes,
   reportDataOf,
   statementBytes,
   statementPurposes,

@@ -22,8 +22,8 @@ export { reportJson, type VerificationReport, type VerifyOptions } from './repor
 /**
  * Returns a `fetch` for any OpenAI SDK that speaks the private flow. Throws `origin_invalid`, `option_invalid`.
  *
- * A browser never shows a page the TLS key of a connection. The check `gateway.tls_key` is therefore skipped, and the
- * verdict is at most `cryptographically_checked`. You rely on the certificate for content to reach the attested
+ * A browser never shows a page the TLS key of a connection, or what it exports. The checks `gateway.tls_key` and
+ * `gateway.channel` are therefore skipped, and the verdict is at most `cryptographically_checked`. You rely on the certificate for content to reach the attested
  * machine. End-to-end encryption does not rely on it, unless
  * `acceptRelayAttacks` is set.
  */

@@ -10,9 +10,9 @@ export const clientErrors = {
   attestation_untrusted:
     'Verification failed: the verdict is too weak. Your content was not sent. `sotto verify` shows every check.',
   nonce_mismatch:
-    'The evidence does not match our nonce, origin and key set: it is old, or it describes another server. Your content was not sent. Check the origin.',
+    'The evidence does not match our nonce, origin, connection and key set: it is old or relayed, or it describes another server. Your content was not sent. Check the origin.',
   connection_not_verified:
-    'The TLS key of the connection was not verified. Your content was not sent. Retry; if it fails again, another party may be terminating TLS.',
+    'The connection has another TLS key or key set than was verified. Your content was not sent. Retry; if it fails again, another party may be terminating TLS.',
   origin_invalid: 'Write an origin as `https://host` or `https://host:port`. Plain http works only for this machine.',
   option_invalid: 'An option of the client is unknown or has an invalid value.',
   confidential_unreachable:

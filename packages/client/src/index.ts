@@ -41,7 +41,8 @@ export type NodeOptions = Partial<Omit<NodePlatformOptions, 'isolated' | 'relays
  * with `/v1`; the SDK's own key is never sent.
  *
  * It gets tickets from the control origin with `apiKey`. It sends content only to the confidential origin, and only
- * over connections whose TLS key an accepted attestation names. Throws `origin_invalid`, `option_invalid`.
+ * over connections that an accepted attestation covers, or whose TLS key it names if the service offers no more. Throws
+ * `origin_invalid`, `option_invalid`.
  */
 export function createPrivateFetch({
   selfSigned = false,

@@ -23,6 +23,7 @@ export {
   type RouteAnswer,
   routeAnswerSchema,
 } from './answers/models.ts';
+export { bindingSentences } from './channel-bindings.ts';
 export {
   base64urlField,
   type CreditIssuer,

@@ -18,6 +18,7 @@ describe('sotto verify', () => {
     expect(report.out()).toMatch(/passed +gateway\.key_set\n/);
     expect(report.out()).toMatch(/FAILED +simulated\.hardware +the evidence is simulated/);
     expect(report.out()).toMatch(/skipped +gateway\.tls_key/);
+    expect(report.out()).toMatch(/Binding +none: The evidence was not compared with the connection/);
     expect(report.err()).toMatch(/accept it with --allow-simulated.*hardware_verified is required/s);
     expect(stage.service.broker).toEqual([]);
   });
@@ -31,6 +32,7 @@ describe('sotto verify', () => {
       verdict: 'untrusted',
       tee_type: 'simulated',
       tls_key_seen: false,
+      binding: 'none',
       checks: expect.arrayContaining([{ name: 'gateway.format', outcome: 'passed' }]),
       key_set: { service: 'sotto' },
     });

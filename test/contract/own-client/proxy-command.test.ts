@@ -40,7 +40,7 @@ describe('sotto proxy', () => {
 
   it('says what it verified before it serves', () => {
     expect(proxy.err()).toMatch(
-      /checked http:\/\/127\.0\.0\.1:\d+: untrusted \(simulated, key set until .*SIMULATED: nothing is protected/,
+      /checked http:\/\/127\.0\.0\.1:\d+: untrusted \(simulated, binding none, key set until .*SIMULATED: nothing is protected/,
     );
   });
 

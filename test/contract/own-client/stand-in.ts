@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { type SimulatedGateway, simulatedEvidence } from '@sotto/client/testing';
-import { makeTlsKey, type TlsKey, tlsOptions } from '@sotto/confidential/testing';
+import { exportedValue, makeTlsKey, type TlsKey, tlsOptions } from '@sotto/confidential/testing';
 import { sendJson as json } from '../../kit/provider.ts';
 
 export { json };
@@ -45,11 +45,17 @@ const day = 86_400_000;
 
 export interface StandInOptions {
   readonly tls?: boolean;
+  /** Whether the confidential origin binds its evidence to connections. Needs TLS. */
+  readonly bindsChannels?: boolean;
   /** Whether pages of other origins may read the answers. */
   readonly forPages?: boolean;
 }
 
-export async function startStandIn({ tls = false, forPages = false }: StandInOptions = {}): Promise<StandInService> {
+export async function startStandIn({
+  tls = false,
+  bindsChannels = false,
+  forPages = false,
+}: StandInOptions = {}): Promise<StandInService> {
   const control: Seen[] = [];
   const broker: Seen[] = [];
   const tickets: string[] = [];
@@ -96,13 +102,15 @@ export async function startStandIn({ tls = false, forPages = false }: StandInOpt
   const brokerHandler = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (lets(request, response)) return;
     const seen = await see(request);
-    const [, nonce] = /^\/v1\/gateway\/attestation\?nonce=(\w+)$/.exec(seen.path) ?? [];
+    const [, nonce, asked] = /^\/v1\/gateway\/attestation\?nonce=(\w+)(&binding=channel)?$/.exec(seen.path) ?? [];
     if (nonce === undefined) {
       broker.push(seen);
       return void onBroker(seen, response, request);
     }
     evidenceCalls += 1;
-    json(response, 200, onEvidence === undefined ? await simulatedEvidence(nonce, gateway) : await onEvidence(nonce));
+    const exporter = bindsChannels && asked !== undefined ? exportedValue(request.socket) : undefined;
+    const own = onEvidence?.(nonce) ?? simulatedEvidence(nonce, gateway, exporter);
+    json(response, 200, await own);
   };
   const certified = () => ({ ...tlsOptions, key: key.keyPem, cert: key.certificatePem });
   const brokerServer = tls ? createTlsServer(certified(), brokerHandler) : createServer(brokerHandler);
@@ -112,7 +120,9 @@ export async function startStandIn({ tls = false, forPages = false }: StandInOpt
   await Promise.all([listen(controlServer), listen(brokerServer)]);
   const controlOrigin = `http://127.0.0.1:${portOf(controlServer)}`;
   const baseOrigin = `${tls ? 'https' : 'http'}://127.0.0.1:${portOf(brokerServer)}`;
-  gateway = { origin: baseOrigin, spkiSha256: tls ? [key.spkiSha256] : [] };
+  // The key set stays the same until a key changes, as a broker's does.
+  const notAfter = Math.floor((Date.now() + day) / 1000);
+  gateway = { origin: baseOrigin, spkiSha256: tls ? [key.spkiSha256] : [], notAfter, bindsChannels };
   return {
     controlUrl: `${controlOrigin}/v1`,
     baseUrl: `${baseOrigin}/v1`,

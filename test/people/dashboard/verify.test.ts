@@ -1,3 +1,4 @@
+import { bindingSentences } from '@sotto/wire';
 import type { Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thoroughly.ts';
@@ -12,6 +13,8 @@ await describeDashboard('verify', (stage) => {
     expect(await failed.getByRole('listitem').count()).toBe(1);
     await failed.getByText('Hardware signed it').waitFor();
     await page.getByRole('list', { name: 'Skipped' }).getByText('gateway.tls_key').waitFor();
+    await page.getByRole('list', { name: 'Skipped' }).getByText('gateway.channel').waitFor();
+    await page.getByText(bindingSentences.none).waitFor();
     expect(
       await page
         .getByRole('list', { name: /^Verdicts/ })

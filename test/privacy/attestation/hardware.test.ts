@@ -65,6 +65,7 @@ describe('a broker inside a TDX guest', () => {
       'gateway.registry',
       'gateway.platform',
       'gateway.provenance',
+      'gateway.channel',
     ]);
     expect(verified).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx' });
     expect(verified.keySet?.tls_public_keys).toEqual([

@@ -204,7 +204,7 @@ export function askForEvidence(origin: string, nonce: string): Promise<Seen> {
 export function verifier({ tdx, snp }: { readonly tdx?: TdxMachine; readonly snp?: SnpMachine }) {
   return (
     seen: { readonly document: unknown; readonly tlsSpki: Uint8Array | undefined },
-    challenge: Pick<GatewayChallenge, 'origin' | 'nonce' | 'audiences'> & { pins?: GatewayPins },
+    challenge: Pick<GatewayChallenge, 'origin' | 'nonce' | 'audiences' | 'channel'> & { pins?: GatewayPins },
   ) =>
     verifyGatewayUnder(
       {

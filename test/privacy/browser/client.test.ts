@@ -98,12 +98,17 @@ describe.skipIf(!hasBrowser)('our client in a browser', () => {
     expect(service.broker).toHaveLength(before);
   });
 
-  it('reports that it cannot see the TLS key', async () => {
+  it('reports that it sees neither the TLS key nor what the connection exports', async () => {
     const page = await pageWith('published');
-    const report = await page.evaluate<{ gateway: { tlsKeySeen: boolean; checks: object[] } }>(
+    const report = await page.evaluate<{ gateway: { tlsKeySeen: boolean; binding: string; checks: object[] } }>(
       `globalThis.client.verify('${service.baseUrl}')`,
     );
-    expect(report.gateway.tlsKeySeen).toBe(false);
+    expect(report.gateway).toMatchObject({ tlsKeySeen: false, binding: 'none' });
+    expect(report.gateway.checks).toContainEqual({
+      name: 'gateway.channel',
+      outcome: 'not_made',
+      reason: 'the connection exports no value here, as in browsers and without TLS',
+    });
     expect(report.gateway.checks).toContainEqual({
       name: 'gateway.tls_key',
       outcome: 'not_made',

@@ -132,7 +132,7 @@ describe('both as processes', () => {
       30_000,
     );
     expect(broker.said()).toContain('waiting for secrets');
-    expect(keeper.said()).toContain('secrets refused');
+    await until(() => keeper.said().includes('secrets refused'), keeper.said);
     expect(`${broker.said()}${keeper.said()}`).not.toContain('sk-acme');
     broker.child.kill('SIGTERM');
     expect(await broker.ended).toBe(0);

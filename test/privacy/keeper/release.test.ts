@@ -60,6 +60,11 @@ describe('the keeper', () => {
     expect(keeper.released).toEqual([2, 1]);
   });
 
+  it('takes the pins of clients that demand evidence of their own connections', async () => {
+    pinned = { ...keeperPins, channel: true };
+    expect(await askOnce(keeper, guest.producer)).toEqual(secrets);
+  });
+
   it('releases nothing to a machine with another measurement, until it is pinned', async () => {
     const other = keeperPins.tdx?.measurements[0];
     if (other === undefined) throw new Error('nothing is pinned');

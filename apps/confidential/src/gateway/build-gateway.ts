@@ -26,8 +26,9 @@ export interface Gateway {
 
 const resendMs = 60_000;
 /**
- * Per address. Many users may share the exit of a relay, and each client verifies about once in ten minutes. The machine
- * is protected by its queue: it makes one quote at a time.
+ * Per address, for evidence that is bound to no connection, and for more than one on a connection. Many users may share
+ * the exit of a relay, and each client verifies about once in ten minutes. The machine is protected by its queue: it makes
+ * one quote at a time.
  */
 const attestationsPerMinute = 300;
 const maxAddresses = 10_000;

@@ -1,60 +1,10 @@
 import type { GatewayEvidence, Provenance } from '@sotto/attestation';
 import { EvidenceError, type EvidenceProducer } from '@sotto/attestation/producers';
 import { ServiceError } from '@sotto/wire';
+import { type AskingChannel, ChannelQueue } from './channel-queue.ts';
 import type { KeySetKeeper } from './key-set-keeper.ts';
-import { makeEvidence } from './make-evidence.ts';
-
-/** Thrown when too many tasks wait already, or when this one has waited too long. */
-export class BusyError extends Error {}
-
-interface QueueLimits {
-  /** How many tasks may wait behind the running one. */
-  readonly maxWaiting: number;
-  /** How long a caller waits, its task's run included, in ms. */
-  readonly patienceMs: number;
-}
-
-/**
- * Runs tasks one after the other. A caller that has waited too long is told so. Its task, once begun, still finishes
- * before the next one begins.
- */
-export class OneAtATime {
-  readonly #limits: QueueLimits;
-  #last: Promise<unknown> = Promise.resolve();
-  #unfinished = 0;
-
-  constructor(limits: QueueLimits) {
-    this.#limits = limits;
-  }
-
-  /** Rejects with `BusyError`, or as the task does. A task that is unwanted by its turn does not begin. */
-  async run<T>(task: () => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
-    if (this.#unfinished > this.#limits.maxWaiting) throw new BusyError();
-    this.#unfinished += 1;
-    let impatient = false;
-    const turn = this.#last.then(() => {
-      if (impatient || !isWanted()) throw new BusyError();
-      return task();
-    });
-    this.#last = turn
-      .catch(() => {})
-      .then(() => {
-        this.#unfinished -= 1;
-      });
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        impatient = true;
-        reject(new BusyError());
-      }, this.#limits.patienceMs);
-    });
-    try {
-      return await Promise.race([turn, patience]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}
+import { makeChannelEvidence, makeEvidence } from './make-evidence.ts';
+import { BusyError, OneAtATime } from './one-at-a-time.ts';
 
 export interface GatewayAttestationDependencies {
   readonly producer: EvidenceProducer;
@@ -66,34 +16,53 @@ export interface GatewayAttestationDependencies {
 }
 
 /** A quote takes from milliseconds to seconds. With eight requests waiting, the next client is told to retry. */
-const limits: QueueLimits = { maxWaiting: 8, patienceMs: 20_000 };
+const limits = { maxWaiting: 8, patienceMs: 20_000 } as const;
 const retryAfterS = { busy: 2, failed: 5 } as const;
 
 /**
- * Attests this broker (docs/concepts/attestation.md#hop-1-the-broker): one quote at a time, and a fresh one for every
- * nonce.
+ * Attests this broker (docs/concepts/attestation.md#hop-1-the-broker): one quote at a time. Each nonce gets a fresh one,
+ * and all connections that wait share one.
  */
 export class GatewayAttestation {
   readonly #deps: GatewayAttestationDependencies;
-  readonly #queue = new OneAtATime(limits);
+  readonly #turns = new OneAtATime(limits);
+  readonly #channels: ChannelQueue;
+  /** Failures that all connections of a batch share. */
+  readonly #told = new WeakSet<object>();
 
   constructor(deps: GatewayAttestationDependencies) {
     this.#deps = deps;
+    this.#channels = new ChannelQueue(this.#turns, (root) => {
+      const { producer, keySets, origin, provenance } = deps;
+      return makeChannelEvidence(producer, { keySet: keySets.current(), root, origin, provenance });
+    });
   }
 
   /**
    * Returns the evidence for a nonce of 64 lower-case hex digits. Throws `service_unavailable` if too many requests
    * wait or the machine gives none.
    */
-  async evidenceFor(nonce: string, isWanted?: () => boolean): Promise<GatewayEvidence> {
+  evidenceFor(nonce: string, isWanted?: () => boolean): Promise<GatewayEvidence> {
+    return this.#answer((onBegun) =>
+      this.#turns.run(() => {
+        onBegun();
+        return this.#produce(nonce);
+      }, isWanted),
+    );
+  }
+
+  /** Returns the evidence for a nonce on one connection. Throws as `evidenceFor` does. */
+  evidenceForChannel(channel: AskingChannel, isWanted: () => boolean = () => true): Promise<GatewayEvidence> {
+    return this.#answer((onBegun) => this.#channels.evidenceFor(channel, isWanted, onBegun));
+  }
+
+  async #answer(ask: (onBegun: () => void) => Promise<GatewayEvidence>): Promise<GatewayEvidence> {
     const { producer, onFailed } = this.#deps;
     let isBegun = false;
-    const produce = (): Promise<GatewayEvidence> => {
-      isBegun = true;
-      return this.#produce(nonce);
-    };
     try {
-      return await this.#queue.run(produce, isWanted);
+      return await ask(() => {
+        isBegun = true;
+      });
     } catch (error) {
       if (error instanceof BusyError) {
         if (isBegun) onFailed({ producer: producer.kind, code: 'slow' });
@@ -102,12 +71,21 @@ export class GatewayAttestation {
           retryAfterS: retryAfterS.busy,
         });
       }
-      onFailed({ producer: producer.kind, code: error instanceof EvidenceError ? error.code : 'unexpected' });
+      this.#tell(error);
       throw new ServiceError('service_unavailable', {
         message: 'Evidence cannot be had from the hardware now. Try again shortly.',
         retryAfterS: retryAfterS.failed,
       });
     }
+  }
+
+  #tell(error: unknown): void {
+    const { producer, onFailed } = this.#deps;
+    if (error instanceof Error) {
+      if (this.#told.has(error)) return;
+      this.#told.add(error);
+    }
+    onFailed({ producer: producer.kind, code: error instanceof EvidenceError ? error.code : 'unexpected' });
   }
 
   #produce(nonce: string): Promise<GatewayEvidence> {

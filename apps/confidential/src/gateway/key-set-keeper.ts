@@ -1,5 +1,5 @@
 import { generateKeyPairSync, hash, sign } from 'node:crypto';
-import type { KeySet } from '@sotto/attestation';
+import { channelBinding, type KeySet } from '@sotto/attestation';
 import type { NamedTlsKeys } from '../tls/tls-keeper.ts';
 
 export interface KeySetSources {
@@ -43,6 +43,8 @@ export class KeySetKeeper {
       tls_public_keys: tls.spkiSha256.map((spki_sha256) => ({ origin, spki_sha256 })),
       receipt_signing_keys: [receiptKey],
       e2ee_public_keys: [],
+      // Where a key was made here, no other machine ends TLS with it, so every connection can be bound.
+      ...(tlsKeys && { channel_bindings: [channelBinding] }),
     };
     this.#current = { set, renewAt: at + (notAfter * 1000 - at) / 2 };
     return set;

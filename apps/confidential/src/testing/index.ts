@@ -2,6 +2,7 @@
 
 export { readChatQuestion } from '../chat/chat-question.ts';
 export { readEmbeddingsQuestion } from '../embeddings/embeddings-operation.ts';
+export { exportedValue } from '../gateway/exported-value.ts';
 export { makeEvidence } from '../gateway/make-evidence.ts';
 export { obtainSecrets } from '../keeper/obtain-secrets.ts';
 export { problemOfPlainHttp } from '../providers/check-registry.ts';

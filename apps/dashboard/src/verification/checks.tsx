@@ -81,6 +81,7 @@ const checkWords: Readonly<Record<Check['name'], string>> = {
   'gateway.platform': 'The processor is pinned, if your pins name any',
   'gateway.provenance': 'The image that the document names is the measured one',
   'gateway.tls_key': 'The TLS key of the connection is in the key set',
+  'gateway.channel': 'The evidence covers this very connection',
   'tdx.format': 'It is a TDX quote of a known version',
   'tdx.nothing_after': 'The quote has no trailing bytes',
   'tdx.td_attributes': 'The machine cannot be debugged',

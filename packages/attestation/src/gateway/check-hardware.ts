@@ -41,6 +41,7 @@ export const gatewayChecks = [
   'gateway.platform',
   'gateway.provenance',
   'gateway.tls_key',
+  'gateway.channel',
 ] as const;
 export type GatewayCheckName = (typeof gatewayChecks)[number];
 /** A check of any part of a gateway's evidence. */
@@ -209,7 +210,9 @@ async function checkSimulated(evidence: string, task: HardwareTask): Promise<Har
 /** The statement is built from the client's own nonce and origin. Values that the server echoes prove nothing. */
 function requireReportData(reportData: Bytes, task: HardwareTask): true {
   if (task.statementsOf('hardware').some((statement) => sameBytes(reportData, reportDataOf(statement)))) return true;
-  throw new Refusal('the report data is not for this key set, nonce and origin, or was made for another audience');
+  throw new Refusal(
+    'the report data is not for this key set, nonce, origin and connection, or was made for another audience',
+  );
 }
 
 function describesDstack(evidence: { event_log?: unknown; app_compose?: unknown; machine_config?: unknown }): boolean {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { appCompose, base64, snpMachineSchema, tdxMachineSchema } from '../hardware-evidence.ts';
+import { channelProofSchema } from '../statement/channel-tree.ts';
 
 const machineConfig = z.string().max(65_536).optional();
 
@@ -46,5 +47,7 @@ export const gatewayEvidenceSchema = z.object({
   key_set: z.record(z.string(), z.unknown()),
   evidence: z.discriminatedUnion('tee_type', [tdxEvidenceSchema, snpEvidenceSchema, simulatedEvidenceSchema]),
   provenance: provenanceSchema.optional(),
+  /** The place of the client's connection among those that this evidence binds. Absent: it binds a nonce and keys only. */
+  channel: channelProofSchema.optional(),
 });
 export type GatewayEvidence = z.infer<typeof gatewayEvidenceSchema>;

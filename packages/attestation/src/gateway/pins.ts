@@ -95,6 +95,11 @@ export const gatewayPinsSchema = z.strictObject({
     .optional(),
   /** Requires that the hardware measured the image which the gateway claims to run. */
   require_provenance: z.boolean().optional(),
+  /**
+   * Whether evidence must be bound to the very connection that carries content. Default: where the broker's key set says
+   * that it can be. `false` does not ask for it.
+   */
+  channel: z.boolean().optional(),
 });
 export type GatewayPins = z.infer<typeof gatewayPinsSchema>;
 

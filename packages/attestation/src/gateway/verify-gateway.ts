@@ -2,8 +2,17 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { ownBytes, toHex } from '../bytes.ts';
 import { type Moment, momentAt } from '../moment.ts';
 import { Refusal, readAs, Unmade } from '../refusal.ts';
+import { type ChannelProof, channelBinding, channelLeaf, channelRoot } from '../statement/channel-tree.ts';
 import { type KeySet, keySetDigest, keySetSchema, requireLiving } from '../statement/key-set.ts';
-import { type Audience, isNonce, isOrigin, statementBytes, statementPurposes } from '../statement/statement.ts';
+import {
+  type Audience,
+  channelPurposes,
+  channelStatementBytes,
+  isNonce,
+  isOrigin,
+  statementBytes,
+  statementPurposes,
+} from '../statement/statement.ts';
 import { type Check, CheckList, judge, type Verdict } from '../verdict.ts';
 import {
   checkHardware,
@@ -25,6 +34,8 @@ export interface GatewayChallenge {
    * DER of the server's SubjectPublicKeyInfo on that connection. Browsers cannot read it: then the check is skipped.
    */
   readonly tlsSpki?: Uint8Array | undefined;
+  /** The client's export from that connection. Leave it out where the platform exports nothing, as in browsers. */
+  readonly channel?: ExportedChannel | undefined;
   /** The accepted audiences of the evidence. Default: clients. A keeper passes its own. */
   readonly audiences?: readonly Audience[] | undefined;
   /** The client's own pins, never the server's. */
@@ -34,12 +45,25 @@ export interface GatewayChallenge {
   readonly toleranceMs?: number | undefined;
 }
 
+export interface ExportedChannel {
+  /** The value of RFC 9266: 32 bytes. Undefined if the connection has TLS older than 1.3. */
+  readonly exporter: Uint8Array | undefined;
+}
+
+/**
+ * How the evidence is tied to the client's connection. `channel`: to this very connection. `key`: to the TLS key that the
+ * connection proved, so a thief of that key can relay it. `none`: the platform shows neither, or it was not checked.
+ */
+export type ChannelBinding = 'none' | 'key' | 'channel';
+
 export interface GatewayVerification {
   readonly verdict: Verdict;
   readonly checks: readonly Check<GatewayEvidenceCheckName>[];
   readonly teeType: GatewayEvidence['evidence']['tee_type'] | undefined;
   /** The keys that the report data binds. Trust them only as far as the verdict. */
   readonly keySet: KeySet | undefined;
+  /** The strongest binding that was checked. Trust it only as far as the verdict. */
+  readonly binding: ChannelBinding;
 }
 
 const defaultToleranceMs = 5 * 60_000;
@@ -55,7 +79,7 @@ export async function verifyGatewayUnder(
 ): Promise<GatewayVerification> {
   const checks = new CheckList<GatewayCheckName>(gatewayChecks);
   if (document === undefined) {
-    return { verdict: 'unavailable', checks: checks.list(), teeType: undefined, keySet: undefined };
+    return { ...unbound, verdict: 'unavailable', checks: checks.list(), teeType: undefined };
   }
   const evidence = await checks.make('gateway.format', () =>
     readAs(gatewayEvidenceSchema, document, 'the evidence document is'),
@@ -64,11 +88,13 @@ export async function verifyGatewayUnder(
   const pins = await checks.make('gateway.pins', () => readAs(gatewayPinsSchema, challenge.pins, 'our pins are'));
   const keys = evidence && (await checks.make('gateway.key_set', () => parseKeySet(evidence.key_set)));
   if (evidence === undefined || asked === undefined || pins === undefined || keys === undefined) {
-    return { verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type, keySet: undefined };
+    return { ...unbound, verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type };
   }
   await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet.not_after, asked.moment));
   await checks.make('gateway.registry', () => requireRegistry(keys.keySet, pins));
   await checks.make('gateway.tls_key', () => requireTlsKey(keys.keySet, challenge));
+  const { channel } = evidence;
+  const root = channel && (await checks.make('gateway.channel', () => rootFor(channel, challenge)));
   const task: HardwareTask = {
     hardware,
     checks,
@@ -77,19 +103,40 @@ export async function verifyGatewayUnder(
     provenance: evidence.provenance,
     statementsOf: (machine) => {
       const { nonce, origin, audiences = ['client'] } = challenge;
+      if (channel !== undefined) {
+        const purpose = channelPurposes[machine];
+        return root === undefined ? [] : [channelStatementBytes({ keySetDigest: keys.digest, origin, root, purpose })];
+      }
       return audiences.map((audience) =>
         statementBytes({ keySetDigest: keys.digest, nonce, origin, purpose: statementPurposes[audience][machine] }),
       );
     },
   };
   const { more, rungs, bound } = await checkHardware(evidence.evidence, task);
+  if (channel === undefined) {
+    await checks.make('gateway.channel', () => refuseLess(keys.keySet, pins, challenge));
+  } else if (root !== undefined && !bound) {
+    await checks.make('gateway.channel', () => {
+      throw new Refusal('the evidence is not for our nonce on this connection: it may be relayed');
+    });
+  }
   const all = [...checks.list(), ...more];
   return {
     verdict: rungs === undefined ? 'untrusted' : judge<GatewayEvidenceCheckName>(all, rungs),
     checks: all,
     teeType: evidence.evidence.tee_type,
     keySet: bound ? keys.keySet : undefined,
+    binding: bound ? bindingOf(all) : 'none',
   };
+}
+
+const unbound = { keySet: undefined, binding: 'none' } as const;
+
+function bindingOf(checks: readonly Check<GatewayEvidenceCheckName>[]): ChannelBinding {
+  const isPassed = (name: GatewayCheckName) =>
+    checks.some((check) => check.name === name && check.outcome === 'passed');
+  if (isPassed('gateway.channel')) return 'channel';
+  return isPassed('gateway.tls_key') ? 'key' : 'none';
 }
 
 /** The digest covers the set as received, including unknown members. */
@@ -108,6 +155,33 @@ function requireChallenge({ nonce, origin, now, toleranceMs = defaultToleranceMs
   }
   if (!Number.isFinite(now.getTime())) throw new Refusal('our time is no time');
   return { moment: momentAt({ now, toleranceMs }), toleranceMs };
+}
+
+/** The root of the tree with our nonce on our connection, which the report data must cover. */
+function rootFor(proof: ChannelProof, { nonce, channel }: GatewayChallenge): string {
+  if (channel === undefined) throw new Refusal('the evidence is for a connection, and ours exports no value here');
+  if (channel.exporter === undefined) throw new Refusal(`the evidence is for a connection, and ${tooOld}`);
+  return channelRoot(channelLeaf(nonce, ownBytes(channel.exporter, 'the exported value', 64)), proof);
+}
+
+const tooOld = 'ours has TLS older than 1.3';
+
+/**
+ * Decides about evidence that is bound to no connection. Refuses it if our pins demand the binding, or if the attested key
+ * set says that the broker has it: a relay with a stolen key would otherwise ask the broker for the weaker kind.
+ */
+function refuseLess({ channel_bindings = [] }: KeySet, pins: GatewayPins, { channel }: GatewayChallenge): void {
+  if (pins.channel === false) throw new Unmade('our pins do not ask for it');
+  if (channel === undefined) {
+    if (pins.channel === true)
+      throw new Refusal('our pins demand it, and the connection exports no value here, as in browsers');
+    throw new Unmade('the connection exports no value here, as in browsers and without TLS');
+  }
+  const isOffered = channel_bindings.includes(channelBinding);
+  if (pins.channel !== true && !isOffered) throw new Unmade('the gateway does not bind evidence to connections');
+  const why = isOffered ? 'the gateway binds evidence to connections' : 'our pins demand it';
+  const found = channel.exporter === undefined ? tooOld : 'this evidence is bound to none';
+  throw new Refusal(`${why}, and ${found}`);
 }
 
 function requireRegistry(

@@ -34,6 +34,11 @@ export const keySetSchema = z.looseObject({
     .max(16),
   receipt_signing_keys: z.array(publicKey).max(16),
   e2ee_public_keys: z.array(publicKey).max(16),
+  /**
+   * How the broker binds evidence to a connection, where the client asks for it: `tls-exporter`. Clients that can check it
+   * then accept nothing less. Absent: it does not, because another machine may terminate TLS.
+   */
+  channel_bindings: z.array(z.string().max(64)).max(16).optional(),
 });
 export type KeySet = z.infer<typeof keySetSchema>;
 

@@ -15,6 +15,12 @@ export const statementPurposes = {
 } as const satisfies Record<Audience, object>;
 type Purposes = (typeof statementPurposes)[Audience];
 
+/** The purpose in a statement about connections. Only clients ask for it. */
+export const channelPurposes = {
+  hardware: 'sotto.gateway.channel_report_data.v1',
+  simulated: 'sotto.gateway.channel_simulated.v1',
+} as const;
+
 export interface Statement {
   /** `sha256:` and 64 hex digits, from `keySetDigest`. */
   readonly keySetDigest: string;
@@ -28,6 +34,19 @@ export interface Statement {
 /** The statement of hop 1 as bytes: canonical JSON of its four members. */
 export function statementBytes({ keySetDigest, nonce, origin, purpose }: Statement): Bytes {
   return new TextEncoder().encode(canonicalJson({ keyset_digest: keySetDigest, nonce, origin, purpose }));
+}
+
+/** A statement about connections, whose nonces are in the tree. */
+export interface ChannelStatement extends Pick<Statement, 'keySetDigest' | 'origin'> {
+  /** The root of the connections' tree: 64 lower-case hex digits (`channelTree`). */
+  readonly root: string;
+  readonly purpose: (typeof channelPurposes)[keyof typeof channelPurposes];
+}
+
+/** The statement of hop 1 about connections as bytes: canonical JSON of its four members. */
+export function channelStatementBytes({ keySetDigest, origin, root, purpose }: ChannelStatement): Bytes {
+  const members = { channel_root: `sha256:${root}`, keyset_digest: keySetDigest, origin, purpose };
+  return new TextEncoder().encode(canonicalJson(members));
 }
 
 /** The 64 bytes that hardware reports for a statement: its SHA-256, then zeros. */

@@ -1,12 +1,20 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { toBase64, toHex } from '../bytes.ts';
+import { type Bytes, toBase64, toHex } from '../bytes.ts';
 import type { HardwareVerifiers } from '../gateway/check-hardware.ts';
 import type { GatewayPins } from '../gateway/pins.ts';
 import type { GatewayChallenge } from '../gateway/verify-gateway.ts';
 import { encodeSimulatedEvidence } from '../simulated/simulated.ts';
 import { verifySnpUnder } from '../snp/verify-snp.ts';
+import { channelLeaf, channelTree } from '../statement/channel-tree.ts';
 import { type KeySet, keySetDigest } from '../statement/key-set.ts';
-import { type Audience, reportDataOf, statementBytes, statementPurposes } from '../statement/statement.ts';
+import {
+  type Audience,
+  channelPurposes,
+  channelStatementBytes,
+  reportDataOf,
+  statementBytes,
+  statementPurposes,
+} from '../statement/statement.ts';
 import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
 import { type DstackMachine, dstackLog } from './dstack-log.ts';
 import { SnpMachine } from './snp-machine.ts';
@@ -72,6 +80,22 @@ const documentOf = <Evidence>(evidence: Evidence, keys: unknown = keySet) => ({
   evidence,
 });
 
+/** A connection as the broker sees it. */
+export interface Connection {
+  readonly nonce: string;
+  /** 32 bytes. */
+  readonly exporter: Uint8Array;
+}
+
+/** Evidence by one quote for several connections, each with its own document. */
+export async function channelDocuments(connections: readonly Connection[], keys: unknown = keySet) {
+  const tree = channelTree(connections.map((each) => channelLeaf(each.nonce, each.exporter)));
+  const purpose = channelPurposes.hardware;
+  const stated = channelStatementBytes({ keySetDigest: keySetDigest(keys), origin, root: tree.root, purpose });
+  const shown = await tdx.shown({ reportData: reportDataOf(stated) });
+  return connections.map((_, at) => ({ ...documentOf(shown, keys), channel: tree.proofOf(at) }));
+}
+
 export interface TdxSettings extends Pick<Stated, 'keys' | 'audience'> {
   readonly machine?: MachineSettings;
   readonly collateral?: CollateralSettings;
@@ -87,11 +111,12 @@ export async function snpDocument(evidence: Record<string, unknown> = {}, report
   return documentOf({ ...(await (await snpMachine()).shown({ reportData })), ...evidence });
 }
 
-export async function simulatedDocument(stated: Stated = {}) {
+/** @param signs - another statement to sign. */
+export async function simulatedDocument({ signs, ...stated }: Stated & { readonly signs?: Bytes } = {}) {
   const pair = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
   if (!('privateKey' in pair)) throw new Error('a key pair was wanted');
   const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
-  const signed = statement({ machine: 'simulated', ...stated });
+  const signed = signs ?? statement({ machine: 'simulated', ...stated });
   const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, signed));
   const bytes = encodeSimulatedEvidence(publicKey, signature);
   const evidence = { tee_type: 'simulated', simulated: true, simulated_evidence: toBase64(bytes) };

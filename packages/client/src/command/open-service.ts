@@ -101,8 +101,8 @@ function enclaveLine({ provider, model, verdict, relayAttacks }: EnclaveVerifica
   return `checked the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}.${warning}\n`;
 }
 
-function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
+function verifiedLine({ origin, verdict, teeType, binding, keySet, verifiedAt }: OriginVerification): string {
   const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;
   const warning = teeType === 'simulated' ? ' SIMULATED: nothing is protected.' : '';
-  return `${new Date(verifiedAt).toISOString()} checked ${origin}: ${verdict} (${teeType ?? 'none'}${until}).${warning}\n`;
+  return `${new Date(verifiedAt).toISOString()} checked ${origin}: ${verdict} (${teeType ?? 'none'}, binding ${binding}${until}).${warning}\n`;
 }

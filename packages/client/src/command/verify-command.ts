@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
-import { relaySentence } from '@sotto/wire';
+import { bindingSentences, relaySentence } from '@sotto/wire';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
@@ -133,12 +133,14 @@ function reportText({ gateway, enclave }: VerificationReport): string {
   ].join('\n');
 }
 
-function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }: OriginVerification): string[] {
+function standing(verification: OriginVerification): string[] {
+  const { origin, verdict, teeType, verifiedAt, tlsKeySeen, binding, absence } = verification;
   return [
     `Confidential origin  ${origin}`,
     `Verdict              ${verdict}`,
     `Evidence             ${teeType ?? 'none'}${teeType === 'simulated' ? ': no hardware protects your content' : ''}`,
     `TLS key              ${tlsKeySeen ? 'seen' : 'not seen: the connection does not use TLS, or its key is hidden'}`,
+    `Binding              ${binding}: ${bindingSentences[binding]}`,
     `Verified at          ${new Date(verifiedAt).toISOString()}`,
     ...(absence === undefined ? [] : [`Why                  ${absence}`]),
   ];

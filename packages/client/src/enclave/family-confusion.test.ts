@@ -44,7 +44,7 @@ async function relayed(provider: string, pinned: EnclavePins | undefined) {
   });
   const platform: Platform = {
     seesTlsKeys: true,
-    readEvidence: async (origin, nonce) => ({ document: await simulatedEvidence(nonce, { origin }) }),
+    readEvidence: async (origin, { nonce }) => ({ document: await simulatedEvidence(nonce, { origin }) }),
     openChannel: () => ({
       async send({ path, headers, body }) {
         const bytes = Buffer.from(body ?? '');

@@ -27,7 +27,7 @@ function standIn(options: Partial<GatewaySessionOptions> = {}) {
   let closed = 0;
   const platform: Platform = {
     seesTlsKeys: true,
-    readEvidence(_, nonce) {
+    readEvidence(_, { nonce }) {
       nonces.push(nonce);
       return read(nonce);
     },

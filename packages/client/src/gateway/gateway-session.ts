@@ -1,7 +1,15 @@
+import { type KeySet, keySetDigest } from '@sotto/attestation';
+import { abortable } from '../abortable.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptanceTerms, requireAccepted } from './acceptance.ts';
-import type { ContentAnswer, ContentChannel, ContentRequest, Platform } from './platform.ts';
-import { type OriginVerification, type VerifyGateway, verifyOrigin } from './verify-origin.ts';
+import { AttestedChannel } from './attested-channel.ts';
+import type { ContentAnswer, ContentChannel, ContentRequest, OriginConnection, Platform } from './platform.ts';
+import {
+  type ConnectionVerification,
+  type OriginVerification,
+  type VerifyGateway,
+  verifyConnection,
+} from './verify-origin.ts';
 
 export interface GatewaySessionOptions extends AcceptanceTerms {
   readonly platform: Platform;
@@ -10,7 +18,9 @@ export interface GatewaySessionOptions extends AcceptanceTerms {
   readonly now: () => number;
   /** Time in ms that a verification is valid, at most. The key set may end earlier. */
   readonly maxAgeMs: number;
-  /** Called with every accepted verification. */
+  /**
+   * Called with every accepted verification. Further connections are attested while it is valid, without another call.
+   */
   readonly onVerified: (verification: OriginVerification) => void;
 }
 
@@ -22,8 +32,10 @@ interface Verified {
 
 /**
  * The verified way to one confidential origin. It verifies before the first content, and again when the verification is
- * too old or its key set has ended. It also verifies again when a connection proves a key that the verified set does
- * not name.
+ * too old or its key set has ended. It also verifies again when a connection is to another key or another key set.
+ *
+ * Where the evidence covers its connection, content leaves over connections that were attested each by itself. Otherwise
+ * it leaves over connections that prove a key of the verified set.
  */
 export class GatewaySession {
   readonly #options: GatewaySessionOptions;
@@ -76,39 +88,68 @@ export class GatewaySession {
   }
 
   async #verify(): Promise<Verified> {
-    const { platform, verifyGateway, origin, pins, now, maxAgeMs, onVerified } = this.#options;
-    const verification = await verifyOrigin({ platform, verifyGateway, origin, pins: pins.gateway, now });
-    requireAccepted(verification, this.#options);
-    const { keySet } = verification;
+    return this.#begin(await this.#verifyConnection());
+  }
+
+  /** Lets an accepted verification count from now on. */
+  #begin({ verification, connection }: ConnectionVerification): Verified {
+    const { maxAgeMs, onVerified } = this.#options;
+    const { keySet, verifiedAt } = verification;
     if (keySet === undefined) throw new ClientError('attestation_untrusted');
-    const keys = keySet.tls_public_keys.filter((key) => key.origin === origin).map((key) => key.spki_sha256);
-    const isTls = origin.startsWith('https:');
-    const channel = platform.openChannel(origin, isTls ? new Set(keys) : undefined);
-    const until = Math.min(keySet.not_after * 1000, verification.verifiedAt + maxAgeMs);
-    this.#current = { verification, channel, until };
+    const until = Math.min(keySet.not_after * 1000, verifiedAt + maxAgeMs);
+    const verified = { verification, channel: this.#channelFor(keySet, verification, connection), until };
+    this.#current = verified;
     onVerified(verification);
-    return this.#current;
+    return verified;
+  }
+
+  /** Opens a connection and verifies the evidence about it. Closes it if content must not be sent. */
+  async #verifyConnection(): Promise<ConnectionVerification> {
+    const { pins } = this.#options;
+    const verified = await verifyConnection({ ...this.#options, pins: pins.gateway });
+    try {
+      requireAccepted(verified.verification, this.#options);
+      return verified;
+    } catch (error) {
+      verified.connection?.close();
+      throw error;
+    }
+  }
+
+  #channelFor(
+    keySet: KeySet,
+    { binding }: OriginVerification,
+    connection: OriginConnection | undefined,
+  ): ContentChannel {
+    const { platform, origin } = this.#options;
+    if (binding === 'channel' && connection !== undefined) {
+      const digest = keySetDigest(keySet);
+      return new AttestedChannel(connection, () => this.#attestAnother(digest));
+    }
+    connection?.close();
+    const keys = keySet.tls_public_keys.filter((key) => key.origin === origin).map((key) => key.spki_sha256);
+    return platform.openChannel(origin, origin.startsWith('https:') ? new Set(keys) : undefined);
+  }
+
+  /**
+   * Opens a connection that counts under the verification with this key set. If it is to another key set, its verification
+   * counts from now on, and requests must begin anew.
+   */
+  async #attestAnother(digest: string): Promise<OriginConnection> {
+    const verified = await this.#verifyConnection();
+    const { verification, connection } = verified;
+    const { keySet, binding } = verification;
+    if (connection !== undefined && binding === 'channel' && keySet !== undefined && keySetDigest(keySet) === digest) {
+      return connection;
+    }
+    if (this.#current !== undefined) this.#drop(this.#current);
+    this.#begin(verified);
+    throw new ClientError('connection_not_verified');
   }
 
   #drop(verified: Verified): void {
     if (this.#current !== verified) return;
     this.#current = undefined;
     verified.channel.close();
-  }
-}
-
-/** Waits for a shared promise until the signal aborts, then throws the signal's reason. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  signal.throwIfAborted();
-  let leave = (): void => undefined;
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  try {
-    return await Promise.race([promise, left]);
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }

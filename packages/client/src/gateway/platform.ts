@@ -1,3 +1,4 @@
+import type { ExportedChannel } from '@sotto/attestation';
 import { parseJson } from '@sotto/wire';
 import type { ConfidentialPath } from '../service-paths.ts';
 
@@ -9,6 +10,18 @@ export interface EvidenceReading {
   readonly absence?: string;
   /** DER of the SubjectPublicKeyInfo that this connection proved. Undefined without TLS, or if the platform hides it. */
   readonly tlsSpki?: Uint8Array | undefined;
+  /** The export of this connection. Undefined if it was not asked for, without TLS, or if the platform exports nothing. */
+  readonly channel?: ExportedChannel | undefined;
+  /** The connection that carried it. Undefined if the platform does not show connections. Close it after use. */
+  readonly connection?: OriginConnection | undefined;
+}
+
+/** A question to a gateway about itself. */
+export interface EvidenceAsked {
+  /** The client's own fresh nonce: 64 lower-case hex digits. */
+  readonly nonce: string;
+  /** `channel`: the evidence is to cover the connection that carries it, too, if the gateway can. */
+  readonly binding: 'key' | 'channel';
 }
 
 /** A POST that carries content, or a GET of what belongs to content that was sent before. */
@@ -47,6 +60,15 @@ export interface ContentChannel {
   close(): void;
 }
 
+/** One connection to a confidential origin, after it carried the evidence about itself. It never connects again. */
+export interface OriginConnection {
+  readonly isOpen: boolean;
+  /** As `ContentChannel`. Send one request at a time. `onFree` is called when the connection could take the next one. */
+  send(request: ContentRequest, onFree: () => void): Promise<ContentAnswer>;
+  /** Closes it at once, also if a request runs. */
+  close(): void;
+}
+
 /** The connection of one kind of runtime to the confidential origin. */
 export interface Platform {
   /**
@@ -58,13 +80,17 @@ export interface Platform {
   readonly controlFetch?: typeof fetch;
   /** Throws `option_invalid` for an origin that a relay would reach without TLS. */
   requireReachable?(origin: string): void;
-  readEvidence(origin: string, nonce: string, signal: AbortSignal): Promise<EvidenceReading>;
+  readEvidence(origin: string, asked: EvidenceAsked, signal: AbortSignal): Promise<EvidenceReading>;
   /** @param spkiSha256 - the keys that a connection may prove, SHA-256 of SPKI in hex; undefined without TLS. */
   openChannel(origin: string, spkiSha256: ReadonlySet<string> | undefined): ContentChannel;
 }
 
 /** The path where a broker returns evidence about itself. */
-export const evidencePath = '/v1/gateway/attestation' satisfies ConfidentialPath<'GET'>;
+const evidencePath = '/v1/gateway/attestation' satisfies ConfidentialPath<'GET'>;
+
+/** The path and query of a request for evidence. */
+export const evidenceTarget = ({ nonce, binding }: EvidenceAsked): string =>
+  `${evidencePath}?nonce=${nonce}${binding === 'channel' ? '&binding=channel' : ''}`;
 
 /** Reads an answer of `GET /v1/gateway/attestation`. Returns the reason if it does not hold evidence. */
 export function parseEvidence(status: number, text: string): Pick<EvidenceReading, 'document' | 'absence'> {

@@ -1,7 +1,7 @@
 import type { GatewayChallenge, GatewayPins, GatewayVerification } from '@sotto/attestation';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
-import type { EvidenceReading, Platform } from './platform.ts';
+import type { EvidenceReading, OriginConnection, Platform } from './platform.ts';
 
 /** One verification of a confidential origin: the first hop, from the client to the broker. */
 export interface OriginVerification extends GatewayVerification {
@@ -36,7 +36,20 @@ export interface OriginQuestion {
  * Asks the origin for evidence with a fresh nonce and verifies it. It does not throw for a failure of the origin. Throws
  * `option_invalid` for an origin that the relay must not carry.
  */
-export async function verifyOrigin({
+export async function verifyOrigin(question: OriginQuestion): Promise<OriginVerification> {
+  const { verification, connection } = await verifyConnection(question);
+  connection?.close();
+  return verification;
+}
+
+/** A verification, and the connection that it was made on if the platform shows it. Close it after use. */
+export interface ConnectionVerification {
+  readonly verification: OriginVerification;
+  readonly connection: OriginConnection | undefined;
+}
+
+/** The same on a new connection, which stays open. */
+export async function verifyConnection({
   platform,
   verifyGateway,
   origin,
@@ -44,27 +57,36 @@ export async function verifyOrigin({
   now,
   signal,
   withinMs = 60_000,
-}: OriginQuestion): Promise<OriginVerification> {
+}: OriginQuestion): Promise<ConnectionVerification> {
   signal?.throwIfAborted();
   platform.requireReachable?.(origin);
   const nonce = toHex(secureRandom(32));
+  const binding = pins.channel === false ? 'key' : 'channel';
   // All requests wait for the same verification, so evidence that arrives slowly must not block them forever.
   const late = AbortSignal.timeout(withinMs);
   const reading = await readEvidence(() =>
-    platform.readEvidence(origin, nonce, signal === undefined ? late : AbortSignal.any([signal, late])),
+    platform.readEvidence(origin, { nonce, binding }, signal === undefined ? late : AbortSignal.any([signal, late])),
   );
-  signal?.throwIfAborted();
+  const { document, tlsSpki, channel, connection } = reading;
+  if (signal?.aborted) {
+    connection?.close();
+    throw signal.reason;
+  }
   const verifiedAt = now();
-  const challenge = { nonce, origin, pins, now: new Date(verifiedAt), tlsSpki: reading.tlsSpki };
-  const verification = await verifyGateway(reading.document, challenge);
+  const verification = await verifyGateway(document, {
+    ...{ nonce, origin, pins, now: new Date(verifiedAt), tlsSpki, channel },
+  });
   return {
-    ...verification,
-    origin,
-    nonce,
-    verifiedAt,
-    absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'The service did not answer.') : undefined,
-    tlsKeySeen: reading.tlsSpki !== undefined,
-    document: reading.document,
+    verification: {
+      ...verification,
+      origin,
+      nonce,
+      verifiedAt,
+      absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'The service did not answer.') : undefined,
+      tlsKeySeen: tlsSpki !== undefined,
+      document,
+    },
+    connection,
   };
 }
 

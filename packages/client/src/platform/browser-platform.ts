@@ -2,7 +2,7 @@ import { answerFrom } from '../answer.ts';
 import {
   type ContentAnswer,
   type ContentRequest,
-  evidencePath,
+  evidenceTarget,
   type Platform,
   parseEvidence,
 } from '../gateway/platform.ts';
@@ -10,12 +10,14 @@ import {
 /** Keeps the page's cookies, address and cache out of requests, and follows no redirects. */
 const apart = { redirect: 'error', credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' } as const;
 
-/** A browser. It opens the connections itself and never shows the key that one proved. */
+/**
+ * A browser. It opens the connections itself, and never shows the key that one proved or a value that one exports. So it
+ * asks for evidence that the nonce alone binds.
+ */
 export const browserPlatform: Platform = {
   seesTlsKeys: false,
-  async readEvidence(origin, nonce, signal) {
-    const url = `${origin}${evidencePath}?nonce=${nonce}`;
-    const answer = await fetch(url, { ...apart, signal });
+  async readEvidence(origin, { nonce }, signal) {
+    const answer = await fetch(`${origin}${evidenceTarget({ nonce, binding: 'key' })}`, { ...apart, signal });
     return parseEvidence(answer.status, await answer.text());
   },
   openChannel(origin) {

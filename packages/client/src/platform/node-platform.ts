@@ -1,19 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
-import { TLSSocket } from 'node:tls';
-import { Agent, type buildConnector, Client, type Dispatcher, Pool, fetch as undiciFetch } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, Pool, fetch as undiciFetch } from 'undici';
 import { ClientError } from '../errors.ts';
-import {
-  type ContentAnswer,
-  type ContentChannel,
-  type ContentRequest,
-  type EvidenceReading,
-  evidencePath,
-  type Platform,
-  parseEvidence,
-} from '../gateway/platform.ts';
+import type { ContentChannel, Platform } from '../gateway/platform.ts';
 import { flag, optional, requireOptions, text } from '../options.ts';
+import { NodeConnection, spkiOf } from './node-connection.ts';
+import { sendOver, silenceMs } from './node-send.ts';
 import { onNewCircuit, type Relay, readRelay, requireTlsThrough } from './relay.ts';
 import { connectorBy } from './relay-connector.ts';
 
@@ -35,14 +26,13 @@ export interface NodePlatformOptions {
 }
 
 const connectMs = 10_000;
-const evidenceMs = 60_000;
-/** Above the time that a broker waits for a provider. The callers' signals end a request earlier. */
-const silenceMs = 20 * 60_000;
-const maxEvidenceBytes = 16 * 1024 * 1024;
 
 type Connected = Parameters<buildConnector.Callback>;
 /** Judges a connection by its proven key, before the first byte is sent on it. */
 type Judge = (spki: Uint8Array | undefined) => ClientError | undefined;
+
+/** The evidence that is read over the connection says whether its key is good. */
+const anyKey: Judge = () => undefined;
 
 /**
  * Node: connections are undici's, and each one's TLS key is checked before the first byte is sent. Throws
@@ -82,9 +72,15 @@ export function nodePlatform(options: NodePlatformOptions): Platform {
     seesTlsKeys: true,
     controlFetch: fetchThrough(isolated && given !== undefined ? onNewCircuit(given) : given).send,
     requireReachable,
-    async readEvidence(origin, nonce, signal) {
+    async readEvidence(origin, asked, signal) {
       requireReachable(origin);
-      return readEvidence(origin, nonce, { connectorWith, signal });
+      const connection = new NodeConnection(origin, connectorWith(anyKey));
+      try {
+        return await connection.readEvidence(asked, signal);
+      } catch (error) {
+        connection.close();
+        throw error;
+      }
     },
     openChannel(origin, spkiSha256) {
       requireReachable(origin);
@@ -132,89 +128,22 @@ function fetchThrough(relay: Relay | undefined): RelayedFetch {
 /** Returns a `fetch` through the relay on a circuit of its own. */
 export const isolatedFetch = (relay: Relay): RelayedFetch => fetchThrough(onNewCircuit(relay));
 
-function spkiOf(socket: unknown): Uint8Array | undefined {
-  if (!(socket instanceof TLSSocket)) return undefined;
-  return socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
-}
-
 const unreachable = (error: Error): ClientError => {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return new ClientError('confidential_unreachable', undefined, { detail: `(${code})`, cause: error });
 };
 
-/** Reads the evidence over a separate connection, so that the evidence must name this connection's key. */
-async function readEvidence(
-  origin: string,
-  nonce: string,
-  way: { readonly connectorWith: (judge: Judge) => buildConnector.connector; readonly signal: AbortSignal },
-): Promise<EvidenceReading> {
-  let connections = 0;
-  let tlsSpki: Uint8Array | undefined;
-  const connect = way.connectorWith((spki) => {
-    connections += 1;
-    tlsSpki = spki;
-    return connections === 1 ? undefined : new ClientError('connection_not_verified');
-  });
-  const client = new Client(origin, { connect, maxResponseSize: maxEvidenceBytes });
-  try {
-    const { statusCode, body } = await client.request({
-      method: 'GET',
-      path: `${evidencePath}?nonce=${nonce}`,
-      headers: { accept: 'application/json' },
-      headersTimeout: evidenceMs,
-      bodyTimeout: evidenceMs,
-      signal: way.signal,
-    });
-    return { ...parseEvidence(statusCode, await body.text()), tlsSpki };
-  } finally {
-    await client.destroy();
-  }
-}
-
 function channelOf(pool: Dispatcher): ContentChannel {
   let isClosed = false;
   return {
-    async send({ method = 'POST', path, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+    async send(request) {
       // The verification ended while this request was waiting.
       if (isClosed) throw new ClientError('connection_not_verified');
-      const {
-        statusCode,
-        headers: received,
-        body: stream,
-      } = await pool.request({
-        path,
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      return answerOf(statusCode, received, stream);
+      return sendOver(pool, request);
     },
     close() {
       isClosed = true;
       pool.close().catch(() => undefined);
-    },
-  };
-}
-
-function answerOf(status: number, received: IncomingHttpHeaders, body: Readable): ContentAnswer {
-  const headers = Object.entries(received).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((each): [string, string][] =>
-      each === undefined ? [] : [[name, each]],
-    ),
-  );
-  return {
-    status,
-    headers,
-    body,
-    toResponse() {
-      const init = { status, headers: headers.map(([name, value]): [string, string] => [name, value]) };
-      // Answers with these statuses have no body, and a `Response` would reject one.
-      if (status !== 204 && status !== 205 && status !== 304) {
-        return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, init);
-      }
-      body.resume();
-      return new Response(null, init);
     },
   };
 }

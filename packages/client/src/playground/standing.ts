@@ -4,7 +4,7 @@ import type { OriginVerification } from '../gateway/verify-origin.ts';
 /** The parts of a verification of the broker that the page shows. */
 export type ShownGateway = Pick<
   OriginVerification,
-  'origin' | 'verdict' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen'
+  'origin' | 'verdict' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen' | 'binding'
 >;
 
 /** The parts of a verification of a provider's enclave that the page shows. */
@@ -33,8 +33,16 @@ export class VerificationLog {
   #gateway: ShownGateway | undefined;
   readonly #enclaves = new Map<string, ShownEnclave>();
 
-  readonly onVerified = ({ origin, verdict, checks, teeType, verifiedAt, tlsKeySeen }: OriginVerification): void => {
-    this.#gateway = { origin, verdict, checks, teeType, verifiedAt, tlsKeySeen };
+  readonly onVerified = ({
+    origin,
+    verdict,
+    checks,
+    teeType,
+    verifiedAt,
+    tlsKeySeen,
+    binding,
+  }: OriginVerification): void => {
+    this.#gateway = { origin, verdict, checks, teeType, verifiedAt, tlsKeySeen, binding };
   };
 
   readonly onEnclaveVerified = (verification: EnclaveVerification): void => {

@@ -43,7 +43,7 @@ export interface PrivateFetchOptions {
   readonly ticketsAhead?: number;
   /** Time in ms that a verification is valid, at most. Default: ten minutes. */
   readonly maxAgeMs?: number;
-  /** Called with each accepted verification. */
+  /** Called with each accepted verification. It counts for further connections, each of which is attested by itself. */
   readonly onVerified?: (verification: OriginVerification) => void;
   /** The weakest verdict on a provider's enclave to which content is encrypted. Default: `policy_matched`. */
   readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;

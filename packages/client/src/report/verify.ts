@@ -140,7 +140,7 @@ async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
 
 /** Formats a report for programs. */
 export function reportJson({ gateway, enclave }: VerificationReport): string {
-  const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, absence, checks, keySet } = gateway;
+  const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, binding, absence, checks, keySet } = gateway;
   return `${JSON.stringify(
     {
       origin,
@@ -149,6 +149,7 @@ export function reportJson({ gateway, enclave }: VerificationReport): string {
       verdict,
       tee_type: teeType ?? null,
       tls_key_seen: tlsKeySeen,
+      binding,
       ...(absence === undefined ? {} : { absence }),
       checks,
       key_set: keySet ?? null,

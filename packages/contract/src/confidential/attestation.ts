@@ -10,11 +10,17 @@ export const gatewayContracts = contracts({
     operationId: 'getGatewayEvidence',
     summary: 'Get evidence about this broker',
     description:
-      'Verify the broker before you send content. The evidence is bound to your nonce. The answer is 404 if the broker has no attestation.',
+      'Verify the broker before you send content. The evidence is bound to your nonce. With `binding=channel` it is also bound to the TLS 1.3 connection of the request, and has `channel`. Without TLS 1.3 at the broker, `channel` is absent. The answer is 404 if the broker has no attestation.',
     credentials: [],
     // A message about the nonce says how to make one.
     parsesQuery: true,
-    query: z.strictObject({ nonce: nonceSchema.meta(nonceNote) }),
+    query: z.strictObject({
+      nonce: nonceSchema.meta(nonceNote),
+      binding: z
+        .literal('channel')
+        .optional()
+        .meta({ description: 'Asks for evidence that is bound to the connection of this request.' }),
+    }),
     returns: 'The evidence, bound to your nonce.',
     answer: gatewayEvidenceSchema,
     errors: ['invalid_request', 'not_found', 'rate_limited', 'internal_error', 'service_unavailable'],

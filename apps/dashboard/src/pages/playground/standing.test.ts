@@ -12,6 +12,7 @@ const verification = (part: Partial<OriginVerification>): OriginVerification => 
   verifiedAt: 0,
   absence: undefined,
   tlsKeySeen: false,
+  binding: 'none',
   document: {},
   ...part,
 });

@@ -1,4 +1,5 @@
 import type { OriginVerification } from '@sotto/client';
+import { bindingSentences } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import clsx from 'clsx';
@@ -62,7 +63,7 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
 }
 
 function Evidence({ verification }: { verification: OriginVerification }) {
-  const { origin, nonce, verifiedAt, teeType, keySet, document } = verification;
+  const { origin, nonce, verifiedAt, teeType, keySet, binding, document } = verification;
   const provenance = provenanceOf(document);
   const code = (text: string) => <code className="font-mono text-sm break-all">{text}</code>;
   return (
@@ -71,6 +72,7 @@ function Evidence({ verification }: { verification: OriginVerification }) {
         facts={[
           { name: 'Confidential origin', value: code(origin) },
           { name: 'Evidence', value: teeType === undefined ? 'None' : evidenceNames[teeType] },
+          { name: 'Binding', value: bindingSentences[binding] },
           { name: 'Verified at', value: formatInstant(verifiedAt) },
           { name: 'Nonce of this browser', value: code(nonce) },
           ...(keySet === undefined

@@ -41,7 +41,7 @@ export function VerifyPage() {
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card
           title="Limits of a browser"
-          lead="Browsers hide the TLS key of a connection. So this check is skipped here, and the verdict reaches at most “Cryptographically checked”. The command line checks the key, too, and can reach “Hardware verified”."
+          lead="Browsers hide the TLS key of a connection, and export no value that only this connection has. So both checks are skipped here, and the verdict reaches at most “Cryptographically checked”. The command line makes both, and can reach “Hardware verified”."
         >
           <CodeBlock label="sotto verify" code={verifyCommand(data)} />
           <p className="mt-3 text-sm text-muted">

@@ -42,7 +42,7 @@ export function standIn(
   let listed: object[] = [{ provider: kind, privacy_class: 'e2ee', max_output_tokens: 300 }];
   const platform: Platform = {
     seesTlsKeys: true,
-    async readEvidence(origin, nonce) {
+    async readEvidence(origin, { nonce }) {
       if (!hasEvidence) throw new ClientError('attestation_unavailable');
       return { document: await simulatedEvidence(nonce, { origin }) };
     },

@@ -1,4 +1,9 @@
 import {
+  channelBinding,
+  channelLeaf,
+  channelPurposes,
+  channelStatementBytes,
+  channelTree,
   encodeSimulatedEvidence,
   type GatewayEvidence,
   type KeySet,
@@ -17,9 +22,11 @@ export interface SimulatedGateway {
   readonly notAfter?: number;
   /** The origin of the signed statement, if it differs from the origin of the key set. */
   readonly statedOrigin?: string;
+  /** Whether its key set says that it binds evidence to connections. */
+  readonly bindsChannels?: boolean;
 }
 
-export function simulatedKeySet({ origin, spkiSha256 = [], notAfter }: SimulatedGateway): KeySet {
+export function simulatedKeySet({ origin, spkiSha256 = [], notAfter, bindsChannels }: SimulatedGateway): KeySet {
   return {
     service: 'sotto',
     not_after: notAfter ?? Math.floor(Date.now() / 1000) + 86_400,
@@ -27,18 +34,27 @@ export function simulatedKeySet({ origin, spkiSha256 = [], notAfter }: Simulated
     tls_public_keys: spkiSha256.map((digest) => ({ origin, spki_sha256: digest })),
     receipt_signing_keys: [],
     e2ee_public_keys: [],
+    ...(bindsChannels === true && { channel_bindings: [channelBinding] }),
   };
 }
 
-/** Simulated evidence for a nonce, as a broker in development returns it. */
-export async function simulatedEvidence(nonce: string, gateway: SimulatedGateway): Promise<GatewayEvidence> {
+/**
+ * Simulated evidence for a nonce, as a broker in development returns it.
+ *
+ * @param exporter - what the connection exports (32 bytes), if the evidence is to be bound to it.
+ */
+export async function simulatedEvidence(
+  nonce: string,
+  gateway: SimulatedGateway,
+  exporter?: Uint8Array,
+): Promise<GatewayEvidence> {
   const keySet = simulatedKeySet(gateway);
-  const statement = statementBytes({
-    keySetDigest: keySetDigest(keySet),
-    nonce,
-    origin: gateway.statedOrigin ?? gateway.origin,
-    purpose: statementPurposes.client.simulated,
-  });
+  const stated = { keySetDigest: keySetDigest(keySet), origin: gateway.statedOrigin ?? gateway.origin };
+  const tree = exporter && channelTree([channelLeaf(nonce, exporter)]);
+  const statement =
+    tree === undefined
+      ? statementBytes({ ...stated, nonce, purpose: statementPurposes.client.simulated })
+      : channelStatementBytes({ ...stated, root: tree.root, purpose: channelPurposes.simulated });
   const keys = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
   const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', keys.publicKey));
   const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', keys.privateKey, statement));
@@ -50,5 +66,6 @@ export async function simulatedEvidence(nonce: string, gateway: SimulatedGateway
       simulated: true,
       simulated_evidence: toBase64(encodeSimulatedEvidence(publicKey, signature)),
     },
+    ...(tree && { channel: tree.proofOf(0) }),
   };
 }

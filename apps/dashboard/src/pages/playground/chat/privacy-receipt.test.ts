@@ -15,6 +15,7 @@ const gateway = (part: Partial<OriginVerification>): OriginVerification => ({
   verifiedAt: 0,
   absence: undefined,
   tlsKeySeen: false,
+  binding: 'none',
   document: {},
   ...part,
 });

@@ -1,4 +1,4 @@
-import { relaySentence } from '@sotto/wire';
+import { bindingSentences, relaySentence } from '@sotto/wire';
 import type { ReactNode } from 'react';
 import { formatCountOf, formatInstant } from '../../../format/format.ts';
 import { tiers } from '../../../ui/badge.tsx';
@@ -107,7 +107,7 @@ function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
               ? 'The evidence is simulated: no hardware signed it, and it proves nothing about the machine.'
               : verdictWords[gateway.verdict].meaning}
           </p>
-          {!gateway.tlsKeySeen && <p>{unseenTlsKey}</p>}
+          <p>{gateway.tlsKeySeen ? bindingSentences[gateway.binding] : unseenTlsKey}</p>
           <CheckSummary checks={gateway.checks} />
           <p>{linkTo('/verify', 'Verify it again')}</p>
         </>

@@ -1,0 +1,81 @@
+import { type Mutant, mutantsAt } from '../mutant.ts';
+
+const gateway = 'apps/confidential/src/gateway';
+const relay = 'test/privacy/attestation/channel.test.ts';
+
+/** Evidence covers the connection that carries content: each rule without which relayed evidence would pass. */
+export const channelMutants: readonly Mutant[] = [
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/attestation/src/gateway/verify-gateway.ts',
+      tests: ['packages/attestation/src/gateway/channel-binding.test.ts', relay],
+    },
+    [
+      ['announced', 'channel_bindings.includes(channelBinding)', 'false'],
+      ['demanded', 'if (pins.channel !== true && !isOffered) throw', 'if (!isOffered) throw'],
+      ['own-exporter', "ownBytes(channel.exporter, 'the exported value', 64)", 'new Uint8Array(32)'],
+      [
+        'blind-demanded',
+        'if (pins.channel === true)\n      throw new Refusal',
+        'if (channel !== undefined)\n      throw new Refusal',
+      ],
+      ['binding-of-nothing', "binding: bound ? bindingOf(all) : 'none'", 'binding: bindingOf(all)'],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/attestation/src/statement/channel-tree.ts',
+      tests: ['packages/attestation/src/statement/channel-tree.test.ts'],
+    },
+    [
+      ['node-prefix', 'const nodePrefix = Uint8Array.of(1)', 'const nodePrefix = Uint8Array.of(0)'],
+      ['outside', 'if (leaf_index >= tree_size)', 'if (leaf_index > tree_size)'],
+      ['long-path', 'if (rest.length > 0)', 'if (rest.length > 9)'],
+    ],
+  ),
+  ...mutantsAt({ folder: 'channel', file: `${gateway}/exported-value.ts`, tests: [relay] }, [
+    ['old-tls-at-broker', " || socket.getProtocol() !== 'TLSv1.3'", ''],
+  ]),
+  ...mutantsAt({ folder: 'channel', file: `${gateway}/key-set-keeper.ts`, tests: [relay] }, [
+    ['announcement', '...(tlsKeys && { channel_bindings: [channelBinding] })', '...(tlsKeys && {})'],
+  ]),
+  ...mutantsAt(
+    { folder: 'channel', file: `${gateway}/attestation-route.ts`, tests: [`${gateway}/attestation-route.test.ts`] },
+    [
+      ['limit-by-address', 'exporter === undefined || bound.has(socket) ?', 'true ?'],
+      ['no-limit', 'if (exporter !== undefined) bound.add(socket)', ''],
+    ],
+  ),
+  ...mutantsAt(
+    { folder: 'channel', file: `${gateway}/channel-queue.ts`, tests: [`${gateway}/channel-queue.test.ts`] },
+    [['unwanted', 'all.filter(({ isWanted }) => isWanted())', 'all']],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/client/src/platform/node-connection.ts',
+      tests: ['packages/client/src/platform/node-connection.test.ts'],
+    },
+    [
+      ['reconnect', 'if (dials > 1) return', 'if (dials > 9) return'],
+      ['old-tls-at-client', "if (socket.getProtocol() !== 'TLSv1.3') return { exporter: undefined };", ''],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/client/src/gateway/gateway-session.ts',
+      tests: [relay, 'test/contract/own-client/private-fetch-tls.test.ts'],
+    },
+    [
+      [
+        'unattested',
+        "if (binding === 'channel' && connection !== undefined) {\n      const digest",
+        "if (binding === 'none' && connection !== undefined) {\n      const digest",
+      ],
+      ['other-key-set', '&& keySetDigest(keySet) === digest', '&& digest !== undefined'],
+    ],
+  ),
+];
