@@ -6,53 +6,43 @@ import { type Guarded, type Membership, refusals } from '../membership/membershi
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { RedisConnection } from './connection.ts';
-import * as admission from './scripts/admission.ts';
-import * as epochs from './scripts/epochs.ts';
-import * as membership from './scripts/membership.ts';
-import * as projection from './scripts/projection.ts';
-import * as shardless from './scripts/shardless.ts';
+import { assembleScript } from './scripts/assemble-script.ts';
 
-const shardScripts = {
-  cancel: admission.cancelScript,
-  readKey: admission.readKeyScript,
-  peek: admission.peekScript,
-  readOwnHolds: admission.readOwnHoldsScript,
-  book: projection.bookScript,
-  forget: projection.forgetScript,
-  reserve: projection.reserveScript,
-  leave: membership.leaveScript,
-  beginEpoch: epochs.beginEpochScript,
-  admitDeclared: epochs.admitDeclaredScript,
-  openEpoch: epochs.openEpochScript,
-  readBooks: epochs.readBooksScript,
-  discardEpoch: epochs.discardEpochScript,
-  putWallet: projection.putWalletScript,
-  putKey: projection.putKeyScript,
-  removeKey: projection.removeKeyScript,
-  putWorkspace: projection.putWorkspaceScript,
-  putBudget: projection.putBudgetScript,
-  removeBudget: projection.removeBudgetScript,
-  mint: admission.mintScript,
-  acknowledge: projection.acknowledgeScript,
-  watermark: projection.watermarkScript,
-  publishCatalog: shardless.publishCatalogScript,
-  replaceField: shardless.replaceFieldScript,
-  shareMeasurements: shardless.shareMeasurementsScript,
-  readMeasurements: shardless.readMeasurementsScript,
-} as const;
+const shardScripts = [
+  'cancel',
+  'readKey',
+  'peek',
+  'readOwnHolds',
+  'book',
+  'forget',
+  'reserve',
+  'leave',
+  'beginEpoch',
+  'admitDeclared',
+  'openEpoch',
+  'readBooks',
+  'discardEpoch',
+  'putWallet',
+  'putKey',
+  'removeKey',
+  'putWorkspace',
+  'putBudget',
+  'removeBudget',
+  'mint',
+  'acknowledge',
+  'watermark',
+  'publishCatalog',
+  'replaceField',
+  'shareMeasurements',
+  'readMeasurements',
+] as const;
 
 /** Scripts for several requests (`step-batch.ts`) or shards (`shard-batch.ts`) in one call. */
-const batchScripts = {
-  redeem: admission.redeemScript,
-  settle: admission.settleScript,
-  takeSettlements: projection.takeSettlementsScript,
-  join: membership.joinScript,
-  readMembers: membership.readMembersScript,
-  reap: membership.reapScript,
-} as const;
+const batchScripts = ['redeem', 'settle', 'takeSettlements', 'join', 'readMembers', 'reap'] as const;
 
-export type ScriptName = keyof typeof shardScripts;
-export type BatchName = keyof typeof batchScripts;
+export const scriptNames = [...shardScripts, ...batchScripts];
+export type ScriptName = (typeof shardScripts)[number];
+export type BatchName = (typeof batchScripts)[number];
 export type Argument = string | number;
 /** Takes the arguments as one array, because a call cannot spread a hundred thousand arguments. */
 type Command = (...args: (Argument | readonly Argument[])[]) => Promise<unknown>;
@@ -77,14 +67,14 @@ export class ScriptRunner {
     this.connection = connection;
     this.membership = membership;
     this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
-    const define = (name: ScriptName | BatchName, command: { lua: string; numberOfKeys?: number }): void => {
-      connection.defineCommand(`sotto_${name}`, command);
+    const define = (name: ScriptName | BatchName, keys: { numberOfKeys?: number }): void => {
+      connection.defineCommand(`sotto_${name}`, { lua: assembleScript(name).lua, ...keys });
       const defined: unknown = Reflect.get(connection, `sotto_${name}`);
       if (typeof defined !== 'function') throw new Error(`script ${name} was not defined`);
       this.#commands.set(name, defined.bind(connection));
     };
-    for (const [name, lua] of Object.entries(shardScripts)) define(name as ScriptName, { lua, numberOfKeys: 1 });
-    for (const [name, lua] of Object.entries(batchScripts)) define(name as BatchName, { lua });
+    for (const name of shardScripts) define(name, { numberOfKeys: 1 });
+    for (const name of batchScripts) define(name, {});
   }
 
   /** Runs a script on one key. */
