@@ -72,7 +72,7 @@ describe('secrets', () => {
       ['packages/state/src/memory/memory-state.ts', 'secretHash === keyHash'],
       ['packages/state/src/memory/shard-keys.ts', 'secretHash === keyHash'],
       ['packages/state/src/memory/shard-keys.ts', 'secret.secretHash === secretHash'],
-      ['packages/state/src/redis/projection.ts', 'secretHash === keyHash'],
+      ['packages/state/src/redis/key-index.ts', 'secretHash === keyHash'],
       ['packages/state/src/redis/scripts/parts/secrets.lua', 'secret == keyhash'],
       ['packages/state/src/redis/scripts/parts/secrets.lua', 'hash == secret'],
       // Compares only the sessions of the person who names one.

@@ -3,16 +3,18 @@ import { assertReceipt } from '../bounds.ts';
 import { brokerClient, Membership } from '../membership/membership.ts';
 import type { CatalogPort, ReceiptPort, State } from '../ports/index.ts';
 import { catalogSnapshotSchema } from '../records.ts';
+import { readJson } from '../steps/read-reply.ts';
+import { steppedState } from '../steps/stepped-state.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { redisAdmission } from './admission.ts';
 import { connectRedis } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
-import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
 import { isDenial, readsControlKeys } from './inspect.ts';
+import { keyLookup, redisKeyIndex } from './key-index.ts';
 import { readMemoryUse } from './memory-use.ts';
-import { redisProjection } from './projection.ts';
-import { readJson, ScriptRunner } from './script-runner.ts';
+import { redisReads } from './reads.ts';
+import { runOnRedis } from './run-steps.ts';
+import { ScriptRunner } from './script-runner.ts';
 import { watchSettlements } from './watch-settlements.ts';
 
 export interface RedisStateOptions {
@@ -52,18 +54,20 @@ export function createRedisState({
     denied?.();
     denied = undefined;
   };
-  const runner = new ScriptRunner(connection, new Membership(newClient), {
+  const membership = new Membership(newClient);
+  const runner = new ScriptRunner(connection, membership, {
     ...{ now: () => performance.now(), onRefusal },
     timeoutMs: commandTimeoutMs,
   });
   const now = (): string => (clock === undefined ? '' : String(clock()));
-  const epochs = redisEpochs(runner, now);
+  const reads = redisReads(runner);
   let untold = onExposed;
   const durability = new DurabilityCheck(connection, () => performance.now());
   return {
-    ...redisAdmission(runner, now),
-    ...epochs,
-    ...redisProjection(runner, now),
+    membership,
+    ...steppedState(runOnRedis(runner, now), { membership, index: redisKeyIndex(runner) }),
+    lookupKey: keyLookup(runner, now),
+    ...reads,
     watchSettlements: (wake) => watchSettlements(() => connectRedis(url, { commandTimeoutMs, name }), wake, onRefusal),
     ...redisCatalog(runner),
     ...redisHealth(runner),
@@ -81,7 +85,7 @@ export function createRedisState({
           if (isExposed) untold?.();
           untold = undefined;
         }
-        return await epochs.isOpen();
+        return await reads.isOpen();
       } catch {
         return false;
       }

@@ -1,5 +1,7 @@
 import { parse } from 'luaparse';
 import { describe, expect, it } from 'vitest';
+import type { StepName } from '../../steps/step.ts';
+import { steps } from '../../steps/steps.ts';
 import { scriptNames } from '../script-runner.ts';
 import { assembleScript } from './assemble-script.ts';
 import { luaFiles } from './lua-files.ts';
@@ -37,5 +39,9 @@ describe('the Lua scripts', () => {
       Array.from({ length: takes }, (_, at) => callers + 1 + at),
     );
     expect(/#ARGV|\bARGV,/.test(text)).toBe(takesMore);
+  });
+
+  it.each(Object.keys(steps) as StepName[])('%s admits the callers that its row says', (name) => {
+    expect(/(?:\bguard|each_request)\('(\w+)'/.exec(ownText(name))?.[1] ?? 'none').toBe(steps[name].kind);
   });
 });
