@@ -31,8 +31,8 @@ export interface By {
 /** What a driver must know of a step. Its script in `redis/scripts` and its method of `memory/shard-state.ts` have its name. */
 export interface Step<N extends StepName> {
   /**
-   * Who may take it: only members, and for `admit` and `settle` only in an open epoch. `join` makes a member. `none`: anyone, because
-   * it is no step of a member, so it is not counted.
+   * Only members take steps, and those of `admit` and `settle` need an open epoch. `join` makes a member. `none` is no step of a
+   * member, so it is not counted.
    */
   readonly kind: 'admit' | 'settle' | 'project' | 'join' | 'none';
   /** Throws a `RangeError` for a value that is out of bounds. */
