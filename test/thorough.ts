@@ -43,7 +43,7 @@ export const thorough: readonly Thorough[] = [
     changes: [
       'apps/control/src/{cli,database,projection,shards}/**',
       'apps/control/migrations/**',
-      'packages/state/src/{envelopes,epochs,membership,redis}/**',
+      'packages/state/src/{envelopes,epochs,membership,redis,steps}/**',
       'packages/server/src/leave-server.ts',
       'docs/operate/**',
     ],

@@ -39,5 +39,6 @@ export const settlementOf = (changes: Partial<Settlement> = {}): Settlement => (
   fallback: false,
   status: 'completed',
   estimated: false,
+  month: '2023-11',
   ...changes,
 });

@@ -4,6 +4,7 @@ import {
   type AccountRef,
   createRedisState,
   hashSecret,
+  monthOf,
   type Settlement,
   type State,
   sealAccountRef,
@@ -164,6 +165,7 @@ function settlementOf(id: string, owner: AccountRef): Settlement {
     fallback: false,
     status: 'completed',
     estimated: false,
+    month: monthOf(Date.now()),
   };
 }
 

@@ -90,6 +90,6 @@ function settlementOf(request: Request): Settlement {
     chargeNusd: request.chargeNusd.toString(),
     ...{ at: 0, operation: 'chat', model: 'acme/small', provider: 'acme', privacyClass: 'private' },
     ...{ promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false },
-    ...{ status: 'completed', estimated: false, ...(request.month === '' ? {} : { month: request.month }) },
+    ...{ status: 'completed', estimated: false, month: request.month },
   };
 }

@@ -137,7 +137,7 @@ export class Ground {
           'Redis',
         )(() => {
           const before = [...this.shard.contents.holds.keys()];
-          const count = this.store.shard(at).reap(graceMs);
+          const count = this.store.shard(at).reap([at, graceMs]);
           if (count > 0) {
             const { holds } = this.shard.contents;
             for (const id of before) if (!holds.has(id)) this.excuse(id);

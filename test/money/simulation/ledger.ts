@@ -1,5 +1,5 @@
 import type { AttributedSettlement, BookingResult } from '@sotto/control';
-import { type AccountRef, monthOf } from '@sotto/state';
+import type { AccountRef } from '@sotto/state';
 
 export interface SimulatedAccount {
   readonly accountId: string;
@@ -99,7 +99,7 @@ export class SimulatedLedger {
       const seen = touched.get(account) ?? { holdIds: [], charged: false, months: new Set() };
       touched.set(account, seen);
       keys.add(key);
-      const month = settlement.month ?? monthOf(settlement.at);
+      const month = settlement.month;
       seen.months.add(month);
       if (settlement.kind === 'charge') seen.holdIds.push(settlement.id);
       if (this.booked.has(settlement.id)) continue;

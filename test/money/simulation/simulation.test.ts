@@ -6,7 +6,7 @@ import { climates, runSeed } from './run.ts';
  * test/money/simulation/explore.ts` runs as many seeds as you like. A change to the simulation may change what a seed
  * below does. That is acceptable, because many other seeds run as well.
  */
-const seeds = 30;
+const seeds = 40;
 const steps = 4000;
 
 /** Seeds that failed in the past, and why. */

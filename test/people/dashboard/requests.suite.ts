@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control/testing';
-import type { Settlement } from '@sotto/state';
+import { monthOf, type Settlement } from '@sotto/state';
 import { until } from '@sotto/test-servers';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
@@ -80,6 +80,7 @@ export async function use(
         fallback: (more.attempts ?? 1) > 1,
         status,
         estimated: more.estimated ?? false,
+        month: monthOf(now - daysAgo * dayMs),
         error: more.error,
         failedAttempts: more.failedAttempts,
         firstToken: more.firstToken,

@@ -11,7 +11,7 @@ const onServers = [
 
 const sources = onServers.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.includes('testing/'))
+    .filter((name) => /\.(ts|lua)$/.test(name) && !name.endsWith('.test.ts') && !name.includes('testing/'))
     .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(root, folder, name), 'utf8') })),
 );
 
@@ -21,7 +21,7 @@ const linesWith = (pattern: RegExp): string[] =>
     text
       .split('\n')
       .map((line) => line.trim())
-      .filter((line) => !/^(?:\/\/|\*|\/\*)/.test(line) && pattern.test(line))
+      .filter((line) => !/^(?:\/\/|\*|\/\*|--)/.test(line) && pattern.test(line))
       .map((line) => `${path}: ${line}`),
   );
 
@@ -72,9 +72,9 @@ describe('secrets', () => {
       ['packages/state/src/memory/memory-state.ts', 'secretHash === keyHash'],
       ['packages/state/src/memory/shard-keys.ts', 'secretHash === keyHash'],
       ['packages/state/src/memory/shard-keys.ts', 'secret.secretHash === secretHash'],
-      ['packages/state/src/redis/projection.ts', 'secretHash === keyHash'],
-      ['packages/state/src/redis/scripts/parts.ts', 'secret == keyhash'],
-      ['packages/state/src/redis/scripts/parts.ts', 'hash == secret'],
+      ['packages/state/src/redis/key-index.ts', 'secretHash === keyHash'],
+      ['packages/state/src/redis/scripts/parts/secrets.lua', 'secret == keyhash'],
+      ['packages/state/src/redis/scripts/parts/secrets.lua', 'hash == secret'],
       // Compares only the sessions of the person who names one.
       ['apps/control/src/sessions/revocation.ts', 'session.token === token'],
     ] as const;

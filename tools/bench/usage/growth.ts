@@ -7,7 +7,7 @@ import {
   insertKey,
   openDatabase,
 } from '@sotto/control';
-import type { AccountRef } from '@sotto/state';
+import { type AccountRef, monthOf } from '@sotto/state';
 import type pg from 'pg';
 import { figure } from '../page/report.ts';
 
@@ -90,6 +90,7 @@ function settlementOf(owner: AccountRef | undefined): AttributedSettlement {
       promptTokens: Math.floor(Math.random() * 4000),
       completionTokens: Math.floor(Math.random() * 1000),
       ...{ cachedTokens: 0, reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
+      month: monthOf(Date.now()),
     },
   };
 }

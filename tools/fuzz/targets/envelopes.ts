@@ -67,6 +67,7 @@ const settlement = {
   status: 'completed' as const,
   estimated: false,
   failedAttempts: [{ provider: 'acme/eu', error: 'timeout' as const }],
+  month: '2025-06',
 };
 const signed = signSettlement(key, settlement);
 const released = signSettlement(key, { ...settlement, kind: 'release' });

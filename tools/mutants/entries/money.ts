@@ -78,7 +78,7 @@ const booking: readonly Mutant[] = [
   ...mutantsAt(
     {
       folder: 'booking',
-      file: 'packages/state/src/redis/scripts/admission.ts',
+      file: 'packages/state/src/redis/scripts/settle.lua',
       tests: ['test/money/state/contract.test.ts'],
     },
     [['announces the first', "redis.pcall('XLEN', P .. 'stream') == 1", 'false']],

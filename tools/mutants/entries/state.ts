@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type Mutant, mutantsOfRows } from '../mutant.ts';
 
 const scripts = 'packages/state/src/redis/scripts';
+const root = new URL('../../../', import.meta.url);
 const contract = 'test/money/state/contract.test.ts';
 const oracle = 'test/money/state/oracle.test.ts';
 
@@ -14,12 +16,12 @@ const shortcuts: ReadonlySet<string> = new Set(['#ARGV == 2 + wallets + keys']);
 
 /** Each guard of the Lua scripts that ends a step early: the condition is gone, so the step goes on. */
 const guardsOf = (name: string): Mutant[] => {
-  const file = `${scripts}/${name}.ts`;
+  const file = `${scripts}/${name}`;
   const seen = new Map<string, number>();
   const guards = mutantsOfRows(
-    { folder: `script-${name}`, file, tests: [contract, oracle] },
+    { folder: `script-${basename(name, '.lua')}`, file, tests: [contract, oracle] },
     {
-      text: readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'),
+      text: readFileSync(new URL(file, root), 'utf8'),
       pattern: /^ *if (.+?) then return .+ end$/gm,
       change: ([row = '', condition = '']) => {
         const times = (seen.get(condition) ?? 0) + 1;
@@ -34,6 +36,10 @@ const guardsOf = (name: string): Mutant[] => {
     .map((mutant) => ({ ...mutant, tests: ofRedis[conditionOf(mutant)] ?? mutant.tests }));
 };
 
-export const stateMutants: readonly Mutant[] = ['admission', 'epochs', 'membership', 'parts', 'projection'].flatMap(
-  guardsOf,
-);
+export const stateMutants: readonly Mutant[] = readdirSync(new URL(scripts, root), {
+  recursive: true,
+  encoding: 'utf8',
+})
+  .filter((name) => name.endsWith('.lua'))
+  .sort()
+  .flatMap(guardsOf);

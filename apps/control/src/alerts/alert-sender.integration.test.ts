@@ -38,7 +38,7 @@ async function passHalf(keys: number) {
   for (let made = 0; made < keys; made += 1) {
     const key = { ...owner, kind: 'inference', name: `key ${made}`, openaiCompatible: true } as const;
     const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
-    const { budget } = await setBudget(
+    const budget = await setBudget(
       pool,
       { ...owner, maxima: usualMaxima },
       { limit_usd: 1e-8, member_id: undefined, key_id: keyId },

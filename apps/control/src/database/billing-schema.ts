@@ -98,14 +98,14 @@ export const orderEvents = pgTable(
   (table) => [index('order_events_order_idx').on(table.orderId)],
 );
 
-/** SQL: the dispute that an event of an order names after its type. Empty if it is of none, or of an earlier version. */
+/** SQL: the dispute that an event of an order names after its type. Empty if it is of none. */
 export const namedDispute = "split_part(event, ' ', 2)";
 
-/** SQL: the order `o` has a dispute that is not over, whatever was flagged later. The end of any ends one without a name. */
+/** SQL: the order `o` has a dispute that is not over, whatever was flagged later. */
 export const isDisputed = `exists (
   select from (select ${namedDispute} as dispute from order_events where order_id = o.id and flag = 'disputed') opened
   where not exists (select from order_events where order_id = o.id and event ~ '^dispute_(won|lost)'
-    and opened.dispute in ('', ${namedDispute})))`;
+    and opened.dispute = ${namedDispute}))`;
 
 /** The last receipt number of each year. A writer locks the row, so that numbers have no gaps. */
 export const receiptCounters = pgTable('receipt_counters', {

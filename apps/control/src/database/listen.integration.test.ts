@@ -58,7 +58,7 @@ it('is not woken by a booking, whose result the settler projects by itself', asy
   await session.connect();
   session.on('notification', ({ payload }) => heard.push(payload ?? ''));
   await session.query('listen sotto_projection');
-  const settlement = { ...settledChat, id: randomUUID(), chargeNusd: '100', at: Date.now() };
+  const settlement = { ...settledChat, id: randomUUID(), chargeNusd: '100', at: Date.now(), month: '2026-11' };
   expect((await bookSettlements(pool, [{ settlement, owner }])).booked).toBe(1);
   await pool.query("select pg_notify('sotto_projection', 'the end')");
   await until(() => heard.includes('the end'), 'the end is heard');

@@ -266,7 +266,7 @@ export const usage = pgTable(
     fallback: boolean('fallback').notNull(),
     status: text('status').notNull(),
     estimated: boolean('estimated').notNull(),
-    /** Null if the request completed, or if an earlier version of the broker settled it. */
+    /** Null if the request completed, or if only a later version knows its class. */
     error: text('error'),
     /** The attempts before the last, such as `acme:timeout acme/eu:rate_limit`. Null: none, or not known. */
     failedAttempts: text('failed_attempts'),

@@ -7,7 +7,7 @@ import { prepared } from '../database/prepared.ts';
 import type { accounts, apiKeys } from '../database/schema.ts';
 import { bookMonths } from './budget-months.ts';
 import { readGrants, writeGrants } from './grants-of-accounts.ts';
-import { monthOfHold, type Postings, postCharges } from './post-charges.ts';
+import { type Postings, postCharges } from './post-charges.ts';
 import { type AttributedSettlement, recordable, recordUsage } from './record-usage.ts';
 import { waiveCharges } from './waive-charges.ts';
 
@@ -75,7 +75,7 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
   const grants = await readGrants(
     client,
     locked.filter((row) => row.granted_month !== null).map(({ id }) => id),
-    recorded.map(({ settlement }) => monthOfHold(settlement)),
+    recorded.map(({ settlement }) => settlement.month),
   );
   const { batch, waivedNusd } = await waiveCharges(client, recorded);
   const { rows: inserted } = await insertSettlements<{ id: string }>(client, [

@@ -50,7 +50,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 function settlementOf(run: string, { id, nusd }: Booked): Settlement {
   const kind = nusd > 0n ? 'charge' : 'release';
-  return { ...settledChat, id: `${run}-${id}`, kind, chargeNusd: nusd.toString(), at: 0 };
+  return { ...settledChat, id: `${run}-${id}`, kind, chargeNusd: nusd.toString(), at: 0, month: '1970-01' };
 }
 
 // Possible faults: two settlers book the same charge at once; one dies after its writes and before its commit; a top-up

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { drawCharge, type MonthlyGrant, type Nusd } from '@sotto/money';
-import { monthOf, type Settlement } from '@sotto/state';
 import { ledgerAccounts } from './post-transaction.ts';
 import type { AttributedSettlement, UsedSettlement } from './record-usage.ts';
 
@@ -29,9 +28,6 @@ export interface Postings {
   readonly shortfallNusd: Nusd;
 }
 
-/** A broker of an earlier version does not state the month of the hold. */
-export const monthOfHold = ({ month, at }: Settlement): string => month ?? monthOf(at);
-
 /** Decides who pays for the settlements of a batch. Only those with ids in `fresh` are not booked yet. */
 export function postCharges(batch: readonly AttributedSettlement[], fresh: Iterable<string>, payers: Payers): Postings {
   const left = new Set(fresh);
@@ -44,7 +40,7 @@ export function postCharges(batch: readonly AttributedSettlement[], fresh: Itera
   const months: Postings['months'][number][] = [];
   let shortfallNusd = 0n;
   for (const { settlement, owner } of batch) {
-    const month = monthOfHold(settlement);
+    const { month } = settlement;
     if (owner !== undefined) months.push({ keyId: owner.keyId, month, chargedNusd: 0n });
     // `delete` also prevents a settlement that is twice in one batch from being booked twice.
     if (!left.delete(settlement.id)) continue;

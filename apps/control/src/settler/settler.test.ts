@@ -82,7 +82,7 @@ function stage(): Stage {
         model: 'm/one',
       },
       ...{ provider: 'acme', privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
-      ...{ reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false },
+      ...{ reasoningTokens: 0, attempts: 1, fallback: false, status: 'completed', estimated: false, month: '1970-01' },
     };
     const entries = streams.get(shard) ?? [];
     entries.push({ streamId: `1-${entries.length + 1}`, ...signSettlement(settlementMacKey, settlement) });

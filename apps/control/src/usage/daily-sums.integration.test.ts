@@ -59,6 +59,7 @@ const settlement: fc.Arbitrary<Omit<Settlement, 'id' | 'kind'>> = fc.record({
   fallback: fc.boolean(),
   status: fc.constantFrom('completed', 'cancelled', 'failed'),
   estimated: fc.boolean(),
+  month: fc.constantFrom('2026-10', '2026-11'),
   firstToken: fc.option(fc.nat(7), { nil: undefined }),
   failedAttempts: fc.constantFrom(undefined, [], [{ provider: 'acme', error: 'timeout' as const }]),
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountRef } from '@sotto/state';
+import { type AccountRef, monthOf } from '@sotto/state';
 import { startTestPostgres, type TestPostgres, until } from '@sotto/test-servers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DatabaseConnection, openDatabase } from '../database/database.ts';
@@ -41,7 +41,7 @@ const day = (month: number, of = 1): number => Date.UTC(base.getUTCFullYear(), b
 const nameOf = (month: number): string => `usage_${new Date(day(month)).toISOString().slice(0, 7).replace('-', '_')}`;
 
 const settlementAt = (at: number): AttributedSettlement => ({
-  settlement: { ...settledChat, id: randomUUID(), chargeNusd: '7', at },
+  settlement: { ...settledChat, id: randomUUID(), chargeNusd: '7', at, month: monthOf(at) },
   owner,
 });
 const book = (...times: readonly number[]) => bookSettlements(pool, times.map(settlementAt));

@@ -86,8 +86,7 @@ async function readRows(
   if (model !== undefined) conditions.push(`model = ${bind(model)}`);
   if (provider !== undefined) conditions.push(`provider = ${bind(provider)}`);
   if (status !== undefined) conditions.push(`status = ${bind(status)}`);
-  // Rows of earlier versions were cancelled without a class.
-  if (error !== undefined) conditions.push(error === 'cancelled' ? `status = 'cancelled'` : `error = ${bind(error)}`);
+  if (error !== undefined) conditions.push(`error = ${bind(error)}`);
   // As the partial index says it.
   if (error !== undefined || (status !== undefined && status !== 'completed')) conditions.push(`status <> 'completed'`);
   if (keyId !== undefined) conditions.push(`key_id = ${bind(keyId)}`);

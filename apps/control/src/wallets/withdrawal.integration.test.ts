@@ -124,15 +124,6 @@ describeWallets('a withdrawal', (world) => {
     );
     const tell = (event: Parameters<typeof applyEvent>[2]) => applyEvent(orders, id, event, { source: 'webhook' });
     const isRefused = () => expect(world.withdraw(accountId)).rejects.toEqual(refused('forbidden'));
-    // As an earlier version noted it, without a name. The end of any is its end.
-    await pool.query(
-      `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
-       values ($1, now(), 'webhook', 'noticed', 'paid', 'paid', 'disputed')`,
-      [id],
-    );
-    await isRefused();
-    await tell({ type: 'dispute_won', dispute: 'dp_0' });
-    expect(await world.withdraw(accountId)).toHaveLength(50);
     await tell({ type: 'noticed', flag: 'disputed', dispute: 'dp_1' });
     await isRefused();
     await tell({ type: 'noticed', flag: 'refund_failed' });

@@ -38,15 +38,15 @@ export async function listBudgets(
 }
 
 /**
- * Sets a budget, and returns it with the ids of the keys that it limits. Waits for bookings of the account that pays, so that the
- * budget's spending has every charge whose booking did not see the budget, and so that each booking alerts by one limit.
+ * Sets a budget. Waits for bookings of the account that pays, so that the budget's spending has every charge whose booking did not
+ * see the budget, and so that each booking alerts by one limit.
  */
 export async function setBudget(
   pool: pg.Pool,
   caller: InWorkspace & Pick<Creation, 'maxima'>,
   { limit_usd, member_id, key_id }: SetBudget,
   now: number,
-): Promise<{ readonly budget: BudgetAnswer; readonly keyIds: readonly string[] }> {
+): Promise<BudgetAnswer> {
   const limitNusd = usdToNusd(limit_usd);
   if (limitNusd === undefined) {
     const message = `\`limit_usd\` is ${limit_usd}; it takes at most nine decimals.`;
@@ -84,11 +84,7 @@ export async function setBudget(
       ...{ actor: byAccount(caller.accountId), act: 'budget_set', workspaceId },
       details: { budget_id: budget.id, scope: scopeOf(budget), limit_usd },
     });
-    const keys = await client.query<{ id: string }>(
-      `select k.id from budgets b join api_keys k on ${keysOfBudget('$2')} where b.id = $1 and k.revoked_at is null`,
-      [budget.id, accountId],
-    );
-    return { budget: toAnswer(budget, month), keyIds: keys.rows.map(({ id }) => id) };
+    return toAnswer(budget, month);
   });
 }
 

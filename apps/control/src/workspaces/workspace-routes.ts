@@ -64,9 +64,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       listBudgets(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
-      const { budget, keyIds } = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, body, now());
-      // The keys first: one that an earlier version projected does not name its budgets yet.
-      await projectKeys(projector, keyIds);
+      const budget = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, body, now());
       await projectBudgets(projector, params.id);
       return budget;
     },

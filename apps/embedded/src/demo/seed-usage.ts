@@ -1,5 +1,5 @@
 import { type AttributedSettlement, bookSettlements, creditAccount, openDatabase } from '@sotto/control';
-import { hashSecret } from '@sotto/state';
+import { hashSecret, monthOf } from '@sotto/state';
 import { attemptErrors } from '@sotto/wire';
 import type { DemoAccount } from './demo-account.ts';
 
@@ -89,6 +89,7 @@ function settlementsOf({
         fallback: index % 11 === 0,
         status: failed ? 'failed' : 'completed',
         estimated: false,
+        month: monthOf(at),
         ...(failed ? { error: 'provider' } : {}),
         ...(index % 11 === 0
           ? { failedAttempts: [{ provider: `${provider}/eu`, error: attemptErrors[day % 3] ?? 'provider' }] }

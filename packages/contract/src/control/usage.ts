@@ -91,7 +91,7 @@ export const usagePageSchema = z.strictObject({
       fallback: z.boolean(),
       status: z.enum(usageStatuses),
       estimated: z.boolean().describe('The provider reported no usage, so Sotto counted the tokens.'),
-      /** Null if the request completed, or if an earlier version of the broker settled it. */
+      /** Null if the request completed, or if only a later version knows its class. */
       error: z.enum(usageErrors).nullable(),
       failed_attempts: z
         .array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) }))

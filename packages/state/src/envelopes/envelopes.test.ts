@@ -132,6 +132,7 @@ describe('settlements', () => {
     fallback: false,
     status: 'completed',
     estimated: false,
+    month: '1970-01',
   };
 
   it('are accepted only with the MAC of the broker', () => {

@@ -42,13 +42,13 @@ export const settlementSchema = z.object({
   status: z.enum(usageStatuses),
   estimated: z.boolean(),
   /**
-   * Why a request failed or was cancelled. Brokers of an earlier version do not say. A class that only a later version knows reads as
-   * absent: its charge is booked all the same.
+   * Why a request failed or was cancelled. Absent if it completed. A class that only a later version knows reads as absent: its
+   * charge is booked all the same.
    */
   error: z.enum(usageErrors).optional().catch(undefined),
   /**
-   * The attempts that failed and were followed by another, in order. Absent if there was none, and from brokers of an earlier
-   * version. A class that only a later version knows reads as `provider`. A list that is not understood reads as absent.
+   * The attempts that failed and were followed by another, in order. Absent if there was none. A class that only a later version
+   * knows reads as `provider`. A list that is not understood reads as absent.
    */
   failedAttempts: z
     .array(z.object({ provider: providerIdSchema, error: z.enum(attemptErrors).catch('provider') }))
@@ -60,13 +60,10 @@ export const settlementSchema = z.object({
    * ledger adds it to the day's counts of the workspace, and to no row.
    */
   firstToken: z.int().min(0).max(firstTokenBoundsMs.length).optional().catch(undefined),
-  /**
-   * The client left before any output: the ledger waives the charge within the account's allowance. Default: false. A ledger of an
-   * earlier version ignores this and books the charge.
-   */
+  /** The client left before any output: the ledger waives the charge within the account's allowance. Default: false. */
   waivable: z.boolean().optional(),
-  /** The hold's month by Redis' clock, in whose budgets the charge counts. Default: the month of `at`. */
-  month: z.string().regex(monthPattern).optional(),
+  /** The hold's month by Redis' clock, in whose budgets the charge counts. */
+  month: z.string().regex(monthPattern),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
 

@@ -1,4 +1,3 @@
-import { monthOf } from '../budgets.ts';
 import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/sealing.ts';
@@ -195,9 +194,7 @@ export class EpochKeeper {
     const charges = declaration.charges.flatMap((entry) => {
       const settlement = verifySettlement(macKey, entry);
       if (settlement === undefined) onUnreadable(shard, 'mac');
-      return settlement === undefined
-        ? []
-        : [{ entry, ...settlement, month: settlement.month ?? monthOf(settlement.at), nusd: settlement.chargeNusd }];
+      return settlement === undefined ? [] : [{ entry, ...settlement, nusd: settlement.chargeNusd }];
     });
     const booked = await ledger.bookedOf(charges.map(({ id }) => id));
     const restored = {

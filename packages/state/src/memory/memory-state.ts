@@ -1,34 +1,27 @@
 import type { MeasurementBatch, Penalty, RegistryPublic } from '@sotto/router';
 import {
-  assertBooked,
-  assertBudget,
-  assertKey,
-  assertMint,
   assertReceipt,
-  assertRedeem,
-  assertRemoved,
-  assertReserve,
-  assertSettle,
-  assertVersion,
-  assertWallet,
   lateMs,
   maxMeasurementRecords,
   measurementPageRecords,
   measurementsKeptHours,
 } from '../bounds.ts';
-import { brokerClient, type Guarded, Membership } from '../membership/membership.ts';
-import type { KeyProjection, MeasurementPage, ProjectionPort, State } from '../ports/index.ts';
+import { brokerClient, Membership } from '../membership/membership.ts';
+import type { KeyProjection, MeasurementPage, State } from '../ports/index.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
+import { shardOf } from '../steps/step.ts';
+import { type KeyIndex, type Run, secretHashesOf, steppedState } from '../steps/stepped-state.ts';
+import { steps } from '../steps/steps.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { type Endings, endAt, takeEnded } from './endings.ts';
-import { ShardState, type Step, type StepKind } from './shard-state.ts';
+import { ShardState, type ShardSteps } from './shard-state.ts';
 import { Watchers } from './watchers.ts';
 
 /** The shared state in memory: one per service. */
 export class MemoryStore {
   readonly shards: readonly ShardState[];
-  readonly index: KeyIndex;
+  readonly index: MemoryKeyIndex;
   readonly penalties = new Map<string, Penalty>();
   readonly measurements = new MeasurementStore();
   readonly receipts: ReceiptStore;
@@ -40,7 +33,7 @@ export class MemoryStore {
   constructor(now: () => number) {
     this.shards = shards.map(() => new ShardState(now));
     this.receipts = new ReceiptStore(now);
-    this.index = new KeyIndex(now);
+    this.index = new MemoryKeyIndex(now);
   }
 
   shard(shard: number): ShardState {
@@ -65,36 +58,30 @@ export function createMemoryState({
   carry = async (run) => run(),
 }: MemoryStateOptions): State {
   const membership = new Membership(newClient);
-  const on = <T>(shard: number, run: (state: ShardState) => T): Promise<T> => carry(() => run(store.shard(shard)));
-  const ask = async <T>(shard: number, run: (state: ShardState) => Guarded<T>): Promise<T> => {
+  const run: Run = async (name, asked) => {
+    const { kind } = steps[name];
+    const shard = shardOf(asked);
     const caller = membership.caller(shard);
-    return membership.take(shard, caller, await on(shard, run));
+    const guarded = await carry(() => {
+      const state = store.shard(shard);
+      const effects: ShardSteps = state;
+      if (kind === 'none') return { count: 0, changed: 0, answer: effects[name](asked, { caller, change: () => {} }) };
+      return state.guarded(kind, caller, (change) => effects[name](asked, { caller, change }));
+    });
+    return membership.take(shard, caller, guarded);
   };
-  const step = <T>(kind: StepKind, shard: number, run: Step<T>): Promise<T> => {
-    const caller = membership.caller(shard);
-    return ask(shard, (state) => state.guarded(kind, caller, run));
-  };
+  const stepped = steppedState(run, { membership, index: store.index });
   const isOpen = (): boolean => store.shards.every((shard) => shard.isOpen);
 
   return {
     membership,
-    async join(shard, request) {
-      const caller = membership.caller(shard);
-      const reply = await ask(shard, (state) => state.join(caller, request));
-      if (reply.result === 'joined') membership.joined(shard, caller, reply.leaseUntil);
-      return reply;
+    ...stepped,
+    async settle(request) {
+      const place = await stepped.settle(request);
+      if (place !== undefined) store.settled.wake();
+      return place;
     },
-    leave: (shard) => step('project', shard, (state, caller) => state.leave(caller)),
-
-    readMembers: (shard) => on(shard, (state) => state.members),
-    beginEpoch: (shard, epoch) => on(shard, (state) => state.beginEpoch(epoch)),
-    admitDeclared: (shard, client, restored) =>
-      step('project', shard, (state, _, change) => state.admitDeclared(client, restored, change)),
-    openEpoch: (shard) => step('project', shard, (state, _, change) => state.openEpoch(change)),
-    discardEpoch: (shard, epoch) => on(shard, (state) => state.discardEpoch(epoch)),
     isOpen: () => carry(isOpen),
-    reap: (shard, graceMs) => on(shard, (state) => state.reap(graceMs)),
-
     lookupKey: (secretHash) =>
       carry(() => {
         const found = store.index.find(secretHash);
@@ -106,81 +93,11 @@ export function createMemoryState({
         const key = store.shard(shard).lookup(shard, keyHash, secretHash);
         return key === undefined || secretHash === keyHash ? key : { ...key, keyHash };
       }),
-    peek: (asked) => on(asked.shard, (state) => state.peek(asked)),
-    async redeem(request) {
-      assertRedeem(request);
-      const caller = membership.caller(request.shard);
-      const reply = await step('admit', request.shard, (state, by, change) => state.redeem(request, by, change));
-      membership.assertCurrent(request.shard, caller);
-      return reply;
-    },
-    cancel: (shard, holdId) => step('settle', shard, (state, _, change) => state.cancel(holdId, change)),
-    readOwnHolds: (shard) => on(shard, (state) => state.holdsOf(membership.caller(shard).client)),
-    async settle(request) {
-      assertSettle(request);
-      const place = await step('settle', request.shard, (state, _, change) => state.settle(request, change));
-      if (place !== undefined) store.settled.wake();
-      return place;
-    },
-    watermark: (shard) => step('settle', shard, (state) => state.watermark()),
-
-    async putWallet(funds) {
-      assertWallet(funds);
-      await step('project', funds.shard, (state, _, change) => state.putWallet(funds, change));
-    },
-    async putKey(key) {
-      assertKey(key);
-      const isLacking = await step('project', key.shard, (state, _, change) => state.putKey(key, change));
-      if (isLacking !== undefined) store.index.put(key);
-      return isLacking === true;
-    },
-    async removeKey(key) {
-      assertRemoved(key);
-      const isRemoved = await step('project', key.shard, (state, _, change) => state.removeKey(key, change));
-      if (isRemoved) store.index.end(key);
-    },
-    async putWorkspace(workspace) {
-      assertVersion(workspace);
-      await step('project', workspace.shard, (state, _, change) => state.putWorkspace(workspace, change));
-    },
-    async removeBudget(budget) {
-      assertVersion(budget);
-      await step('project', budget.shard, (state, _, change) => state.removeBudget(budget, change));
-    },
-    async putBudget(budget) {
-      assertBudget(budget);
-      await step('project', budget.shard, (state, _, change) => state.putBudget(budget, change));
-    },
-    indexKey: (key) => carry(() => store.index.put(key)),
-    async mint(request) {
-      assertMint(request);
-      return step('admit', request.shard, (state, _, change) => state.mint(request, change));
-    },
-    readWallet: (shard, walletId) => on(shard, (state) => state.readWallet(walletId)),
-    readSettlements: (shard, afterId, limit) => on(shard, (state) => state.readSettlements(afterId, limit)),
+    readWallet: (shard, walletId) => carry(() => store.shard(shard).readWallet(walletId)),
+    readSettlements: (shard, afterId, limit) => carry(() => store.shard(shard).readSettlements(afterId, limit)),
     watchSettlements: (wake) => store.settled.watch(wake),
     watchPublished: (wake) => store.published.watch(wake),
-    takeSettlements: (shard, afterId, limit) =>
-      step('project', shard, (state, reader, change) => {
-        const entries = state.readSettlements(afterId, limit);
-        if (entries.length > 0) change();
-        return { entries, reader };
-      }),
-    readBooks: (shard, wanted) => on(shard, (state) => state.readBooks(wanted)),
-    readNotes: (shard) => on(shard, (state) => state.readNotes()),
-    async book(charges) {
-      assertBooked(charges);
-      await step('project', charges.wallet.shard, (state, _, change) => state.book(charges, change));
-    },
-    async reserve(request) {
-      assertReserve(request);
-      return step('admit', request.shard, (state, _, change) => state.reserve(request, change));
-    },
-    forget: (shard, holdIds) => step('project', shard, (state, _, change) => state.forget(holdIds, change)),
-    async acknowledge(shard, streamId, reader) {
-      membership.assertCurrent(shard, reader);
-      await step('project', shard, (state, _, change) => state.acknowledge(streamId, change));
-    },
+    readNotes: (shard) => carry(() => store.shard(shard).readNotes()),
 
     async publishCatalog(snapshot) {
       if (store.catalog !== undefined && snapshot.version <= store.catalog.version) return;
@@ -215,50 +132,32 @@ export function createMemoryState({
   };
 }
 
-type Indexed = Pick<KeyProjection, 'shard' | 'keyHash'>;
-
 /** The key of each secret, by the secret's hash. Entries of removed keys and of ended secrets end as in Redis. */
-class KeyIndex {
+class MemoryKeyIndex implements KeyIndex {
   readonly #now: () => number;
-  readonly #entries = new Map<string, Indexed>();
-  /** The secrets that each key has entries for. */
-  readonly #hashes = new Map<string, readonly string[]>();
+  readonly #entries = new Map<string, Pick<KeyProjection, 'shard' | 'keyHash'>>();
   readonly #endings: Endings = new Map();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  find(secretHash: string): Indexed | undefined {
+  find(secretHash: string): Pick<KeyProjection, 'shard' | 'keyHash'> | undefined {
     for (const ended of takeEnded(this.#endings, this.#now())) this.#entries.delete(ended);
     return this.#entries.get(secretHash);
   }
 
-  put({ shard, ...key }: Parameters<ProjectionPort['indexKey']>[0]): void {
-    const hashes = hashesOf(key);
-    const before = this.#hashes.get(key.keyHash) ?? [];
-    this.#end(before.filter((hash) => !hashes.includes(hash)));
-    this.#hashes.set(key.keyHash, hashes);
-    for (const hash of hashes) {
-      this.#entries.set(hash, { shard, keyHash: key.keyHash });
+  async put({ shard, keyHash, secrets }: Parameters<KeyIndex['put']>[0]): Promise<void> {
+    for (const hash of secretHashesOf({ keyHash, secrets })) {
+      this.#entries.set(hash, { shard, keyHash });
       this.#endings.delete(hash);
     }
   }
 
-  end(key: Pick<KeyProjection, 'keyHash' | 'secrets'>): void {
-    this.#hashes.delete(key.keyHash);
-    this.#end(hashesOf(key));
-  }
-
-  #end(hashes: readonly string[]): void {
+  async end(hashes: readonly string[]): Promise<void> {
     for (const hash of hashes) endAt(this.#endings, hash, this.#now() + lateMs);
   }
 }
-
-const hashesOf = ({ keyHash, secrets = [] }: Pick<KeyProjection, 'keyHash' | 'secrets'>): readonly string[] => [
-  keyHash,
-  ...secrets.map(({ secretHash }) => secretHash),
-];
 
 /** Shared receipts in memory. Each expires as in Redis. */
 class ReceiptStore {

@@ -1,32 +1,18 @@
 import type { Spendable } from '@sotto/money';
-import type { Caller, Guarded } from '../membership/membership.ts';
+import type { Caller, Guarded, Refusal } from '../membership/membership.ts';
 import type {
-  BookedCharges,
-  BudgetProjection,
   JoinReply,
-  JoinRequest,
-  KeyProjection,
   MintReply,
-  MintRequest,
   RateStatus,
   RedeemReply,
-  RedeemRequest,
-  RemovedBudget,
-  RemovedKey,
   ReserveReply,
-  ReserveRequest,
-  RestoredDeclaration,
-  RightToCheck,
-  SettleRequest,
   ShardBooks,
   ShardMembers,
   StreamPlace,
   VersionedKey,
-  WalletFunds,
-  WantedBooks,
-  WorkspaceProjection,
 } from '../ports/index.ts';
 import type { SettlementEntry } from '../records.ts';
+import type { Answer, Asked, StepName, Steps } from '../steps/step.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { cancel, peek, redeem } from './shard-admission.ts';
 import { putBudget, removeBudget } from './shard-budgets.ts';
@@ -40,17 +26,20 @@ import { forgetEnded, keyOrEmpty, putKey, putWorkspace, removeKey } from './shar
 import { acknowledge, book, reserve, settle, settlementsAfter } from './shard-settlements.ts';
 import { mint } from './shard-tickets.ts';
 
-/** Whether a step needs an open epoch. */
-export type StepKind = 'admit' | 'settle' | 'project';
+/** Who takes a step. A step that changes something calls `change`. */
+interface Taker {
+  readonly caller: Caller;
+  readonly change: () => void;
+}
 
-/** The effect of a step on a shard. A step that changes something calls `change`. */
-export type Step<T> = (shard: ShardState, caller: Caller, change: () => void) => T;
+/** The effects of the steps on a shard, as the scripts have them. */
+export type ShardSteps = { readonly [N in StepName]: (asked: Asked<N>, by: Taker) => Answer<N> };
 
 /**
  * One shard in memory: the same steps as the Lua scripts, written with `packages/money`. Embedded mode runs on it, and tests
  * compare the scripts with it.
  */
-export class ShardState {
+export class ShardState implements ShardSteps {
   readonly #now: () => number;
   #data = emptyShard();
   #sweptAt = 0;
@@ -79,65 +68,64 @@ export class ShardState {
   }
 
   /** Executes a step unless the caller is refused: see `membership/membership.ts`. */
-  guarded<T>(kind: StepKind, caller: Caller, step: Step<T>): Guarded<T> {
+  guarded<T>(kind: Steps[StepName]['kind'], caller: Caller, step: (change: () => void) => T): Guarded<T> {
     forgetEnded(this.#data, this.#now());
     const { epoch, members, isOpen } = this.#data;
     const refused = refusalOf(this.#data, caller);
     if (refused !== undefined || epoch === undefined) return { refused: refused ?? 'not_ready', epoch: epoch ?? 0 };
     const member = members.get(caller.client);
-    if (member === undefined) return { refused: 'not_joined', epoch };
-    if (kind !== 'project' && !isOpen) return { refused: 'not_open', epoch };
+    if (kind !== 'join' && member === undefined) return { refused: 'not_joined', epoch };
+    if (kind !== 'join' && kind !== 'project' && !isOpen) return { refused: 'not_open', epoch };
     let changed = 0;
     try {
-      const answer = step(this, caller, () => {
-        member.steps += 1;
+      const answer = step(() => {
+        if (member !== undefined) member.steps += 1;
         changed = 1;
       });
-      return { count: member.steps, changed, answer };
+      return { count: member?.steps ?? 0, changed, answer };
     } catch (error) {
-      if (error instanceof Unleased) return { refused: 'unleased', epoch };
+      if (error instanceof Refused) return { refused: error.refused, epoch };
       throw error;
     }
   }
 
-  join(caller: Caller, { declaration, leaseMs }: JoinRequest): Guarded<JoinReply> {
-    const { epoch, isOpen, members, declared } = this.#data;
-    const refused = refusalOf(this.#data, caller);
-    if (refused !== undefined || epoch === undefined) return { refused: refused ?? 'not_ready', epoch: epoch ?? 0 };
-    const member = members.get(caller.client);
-    if (member === undefined && declaration === 'renewal') return { refused: 'not_joined', epoch };
-    if (member === undefined && declaration !== undefined && declaration !== 'renewal') {
-      declared.set(caller.client, { client: caller.client, ...declaration });
-      return { count: 0, changed: 0, answer: { result: 'declared', isOpen } };
+  join([, { declaration, leaseMs }]: Asked<'join'>, { caller: { client } }: Taker): JoinReply {
+    const { isOpen, members, declared } = this.#data;
+    if (!members.has(client)) {
+      if (declaration === 'renewal') throw new Refused('not_joined');
+      if (declaration !== undefined) {
+        declared.set(client, { client, ...declaration });
+        return { result: 'declared', isOpen };
+      }
     }
-    const { steps, leaseUntil } = renewLease(this.#data, caller.client, this.#now() + leaseMs);
-    return { count: steps, changed: 0, answer: { result: 'joined', isOpen, leaseUntil } };
+    const { leaseUntil } = renewLease(this.#data, client, this.#now() + leaseMs);
+    return { result: 'joined', isOpen, leaseUntil };
   }
 
-  leave({ client }: Caller): void {
+  leave(_: Asked<'leave'>, { caller: { client } }: Taker): void {
     leave(this.#data, client, this.#now());
   }
 
-  get members(): ShardMembers {
+  readMembers(): ShardMembers {
     return membersOf(this.#data);
   }
 
-  beginEpoch(epoch: number): boolean {
+  beginEpoch([, epoch]: Asked<'beginEpoch'>): boolean {
     return beginEpoch(this.#data, epoch, this.#now());
   }
 
-  admitDeclared(client: string, declaration: RestoredDeclaration, change: () => void): boolean {
+  admitDeclared([, client, declaration]: Asked<'admitDeclared'>, { change }: Taker): boolean {
     const isNew = admitDeclared(this.#data, client, declaration, this.#now());
     if (isNew) change();
     return isNew;
   }
 
-  openEpoch(change: () => void): void {
+  openEpoch(_: Asked<'openEpoch'>, { change }: Taker): void {
     this.#data.isOpen = true;
     change();
   }
 
-  discardEpoch(epoch: number): boolean {
+  discardEpoch([, epoch]: Asked<'discardEpoch'>): boolean {
     if (this.#data.epoch !== epoch) return false;
     endEpoch(this.#data);
     return true;
@@ -154,24 +142,24 @@ export class ShardState {
     return opens(projection, secretHash, this.#now()) ? versionedKey(this.#data, projection, shard) : undefined;
   }
 
-  peek(right: RightToCheck): RateStatus | undefined {
+  peek([right]: Asked<'peek'>): RateStatus | undefined {
     forgetEnded(this.#data, this.#now());
     if (!this.isOpen) throw new StateUnavailableError('not projected');
     return peek(this.#data, right, this.#now());
   }
 
-  redeem(request: RedeemRequest, { client, leaseUntil }: Caller, change: () => void): RedeemReply {
+  redeem([request]: Asked<'redeem'>, { caller: { client, leaseUntil }, change }: Taker): RedeemReply {
     const now = this.#now();
-    if (leaseUntil <= now) throw new Unleased();
+    if (leaseUntil <= now) throw new Refused('unleased');
     this.#sweep();
     return redeem(this.#data, request, { client, now, change });
   }
 
-  cancel(holdId: string, change: () => void): void {
+  cancel([, holdId]: Asked<'cancel'>, { change }: Taker): void {
     cancel(this.#data, holdId, this.#now(), change);
   }
 
-  settle(request: SettleRequest, change: () => void): StreamPlace | undefined {
+  settle([request]: Asked<'settle'>, { change }: Taker): StreamPlace | undefined {
     return settle(this.#data, request, this.#now(), change);
   }
 
@@ -179,38 +167,38 @@ export class ShardState {
     return { streamId: this.#data.watermark, epoch: this.#data.epoch ?? 0 };
   }
 
-  putWallet(funds: WalletFunds, change: () => void): void {
+  putWallet([funds]: Asked<'putWallet'>, { change }: Taker): void {
     if (setFunds(this.#data, funds)) change();
   }
 
-  /** Returns as `putKey` of the port. Undefined: the state has a newer generation. */
-  putKey(projection: KeyProjection, change: () => void): boolean | undefined {
+  putKey([projection]: Asked<'putKey'>, { change }: Taker): Answer<'putKey'> {
+    const before = this.#data.keys.get(projection.keyHash)?.projection?.secrets ?? [];
     const isLacking = putKey(this.#data, projection, this.#now());
     setLimit(keyOrEmpty(this.#data, projection.keyHash), projection.limitFundsNusd, projection.fundsVersion);
     change();
-    return isLacking;
+    return { isLacking, before: before.map(({ secretHash }) => secretHash) };
   }
 
-  removeKey(key: RemovedKey, change: () => void): boolean {
+  removeKey([key]: Asked<'removeKey'>, { change }: Taker): boolean {
     const isRemoved = removeKey(this.#data, key, this.#now());
     if (isRemoved) change();
     return isRemoved;
   }
 
-  putWorkspace(workspace: WorkspaceProjection, change: () => void): void {
+  putWorkspace([workspace]: Asked<'putWorkspace'>, { change }: Taker): void {
     if (putWorkspace(this.#data, workspace, this.#now())) change();
   }
 
-  putBudget(budget: BudgetProjection, change: () => void): void {
+  putBudget([budget]: Asked<'putBudget'>, { change }: Taker): void {
     putBudget(this.#data, budget, this.#now());
     change();
   }
 
-  removeBudget(budget: RemovedBudget, change: () => void): void {
+  removeBudget([budget]: Asked<'removeBudget'>, { change }: Taker): void {
     if (removeBudget(this.#data, budget, this.#now())) change();
   }
 
-  mint(request: MintRequest, change: () => void): MintReply {
+  mint([request]: Asked<'mint'>, { change }: Taker): MintReply {
     this.#sweep();
     return mint(this.#data, request, this.#now(), change);
   }
@@ -226,11 +214,17 @@ export class ShardState {
     return settlementsAfter(this.#data, afterId, limit);
   }
 
-  holdsOf(client: string): string[] {
+  takeSettlements([, afterId, limit]: Asked<'takeSettlements'>, { caller, change }: Taker): Answer<'takeSettlements'> {
+    const entries = this.readSettlements(afterId, limit);
+    if (entries.length > 0) change();
+    return { entries, reader: caller };
+  }
+
+  readOwnHolds(_: Asked<'readOwnHolds'>, { caller: { client } }: Taker): string[] {
     return [...this.#data.holds].flatMap(([holdId, held]) => (held.client === client ? [holdId] : []));
   }
 
-  readBooks(wanted: WantedBooks): ShardBooks {
+  readBooks([, wanted]: Asked<'readBooks'>): ShardBooks {
     return readBooks(this.#data, wanted);
   }
 
@@ -238,25 +232,25 @@ export class ShardState {
     return [...this.#data.notes.keys()];
   }
 
-  book(charges: BookedCharges, change: () => void): void {
+  book([charges]: Asked<'book'>, { change }: Taker): void {
     book(this.#data, charges, this.#now());
     change();
   }
 
-  reserve(request: ReserveRequest, change: () => void): ReserveReply {
+  reserve([request]: Asked<'reserve'>, { change }: Taker): ReserveReply {
     return reserve(this.#data, request, this.#now(), change);
   }
 
-  forget(holdIds: readonly string[], change: () => void): void {
+  forget([, holdIds]: Asked<'forget'>, { change }: Taker): void {
     for (const holdId of holdIds) dropNote(this.#data, holdId, this.#now());
     change();
   }
 
-  acknowledge(streamId: string, change: () => void): void {
+  acknowledge([, streamId]: Asked<'acknowledge'>, { change }: Taker): void {
     acknowledge(this.#data, streamId, change);
   }
 
-  reap(graceMs: number): number {
+  reap([, graceMs]: Asked<'reap'>): number {
     return reap(this.#data, graceMs, this.#now());
   }
 
@@ -280,5 +274,12 @@ export class ShardState {
   }
 }
 
-/** Thrown if the caller's lease has ended. The step has no effect. */
-class Unleased extends Error {}
+/** Thrown by a step that has no effect. */
+class Refused extends Error {
+  readonly refused: Refusal;
+
+  constructor(refused: Refusal) {
+    super(refused);
+    this.refused = refused;
+  }
+}

@@ -6,7 +6,7 @@ export type { AuditedBudget, AuditedFunds, ShardBooks, WantedBooks } from './boo
 export type { CatalogPort } from './catalog.ts';
 export type { Declared, EpochPort, RestoredAmount, RestoredDeclaration, ShardMembers } from './epochs.ts';
 export type { HealthPort, MeasurementPage } from './health.ts';
-export type { JoinReply, JoinRequest, MembershipPort } from './membership.ts';
+export type { JoinReply, MembershipPort } from './membership.ts';
 export type {
   BudgetProjection,
   KeyProjection,

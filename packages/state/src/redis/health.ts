@@ -3,8 +3,9 @@ import { type AttemptOutcome, failoverTable, type Penalty } from '@sotto/router'
 import { z } from 'zod';
 import { maxMeasurementRecords, measurementPageRecords, measurementsKeptHours } from '../bounds.ts';
 import type { HealthPort, MeasurementPage } from '../ports/index.ts';
+import { listReply, readJson } from '../steps/read-reply.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { listReply, readJson, type ScriptRunner } from './script-runner.ts';
+import type { ScriptRunner } from './script-runner.ts';
 
 const penaltiesKey = 'sotto:penalties';
 /** Longer than any penalty lasts. Penalties of removed routes expire with the last one given. */

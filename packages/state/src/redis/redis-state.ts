@@ -3,18 +3,20 @@ import { assertReceipt } from '../bounds.ts';
 import { brokerClient, Membership } from '../membership/membership.ts';
 import type { CatalogPort, ReceiptPort, State } from '../ports/index.ts';
 import { catalogSnapshotSchema } from '../records.ts';
+import { readJson } from '../steps/read-reply.ts';
+import { steppedState } from '../steps/stepped-state.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { redisAdmission } from './admission.ts';
 import { Announcements } from './announcements.ts';
 import { channels } from './channels.ts';
 import { connectRedis } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
-import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
 import { isDenial, readsControlKeys } from './inspect.ts';
+import { keyLookup, redisKeyIndex } from './key-index.ts';
 import { readMemoryUse } from './memory-use.ts';
-import { redisProjection } from './projection.ts';
-import { readJson, ScriptRunner } from './script-runner.ts';
+import { redisReads } from './reads.ts';
+import { runOnRedis } from './run-steps.ts';
+import { ScriptRunner } from './script-runner.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */
@@ -53,7 +55,8 @@ export function createRedisState({
     denied?.();
     denied = undefined;
   };
-  const runner = new ScriptRunner(connection, new Membership(newClient), {
+  const membership = new Membership(newClient);
+  const runner = new ScriptRunner(connection, membership, {
     ...{ now: () => performance.now(), onRefusal },
     timeoutMs: commandTimeoutMs,
   });
@@ -61,13 +64,14 @@ export function createRedisState({
   // Nobody waits for it: who misses it finds the change by looking.
   const announce = (): void => void runner.plain((redis) => redis.publish(channels.published, '')).catch(() => {});
   const now = (): string => (clock === undefined ? '' : String(clock()));
-  const epochs = redisEpochs(runner, now);
+  const reads = redisReads(runner);
   let untold = onExposed;
   const durability = new DurabilityCheck(connection, () => performance.now());
   return {
-    ...redisAdmission(runner, now),
-    ...epochs,
-    ...redisProjection(runner, now),
+    membership,
+    ...steppedState(runOnRedis(runner, now), { membership, index: redisKeyIndex(runner) }),
+    lookupKey: keyLookup(runner, now),
+    ...reads,
     watchSettlements: (wake) => announcements.watch('settled', wake),
     watchPublished: (wake) => announcements.watch('published', wake),
     ...redisCatalog(runner, announce),
@@ -86,7 +90,7 @@ export function createRedisState({
           if (isExposed) untold?.();
           untold = undefined;
         }
-        return await epochs.isOpen();
+        return await reads.isOpen();
       } catch {
         return false;
       }

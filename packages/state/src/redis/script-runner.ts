@@ -1,59 +1,21 @@
-import { parseJson } from '@sotto/wire';
 import { Redis } from 'ioredis';
-import type { z } from 'zod';
 import { Breaker, type BreakerOptions } from '../breaker.ts';
-import { type Guarded, type Membership, refusals } from '../membership/membership.ts';
+import { type Caller, type Guarded, type Membership, refusals } from '../membership/membership.ts';
 import { shardPrefix } from '../shard.ts';
+import { listReply } from '../steps/read-reply.ts';
+import type { Argument, StepName } from '../steps/step.ts';
+import { steps } from '../steps/steps.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { RedisConnection } from './connection.ts';
-import * as admission from './scripts/admission.ts';
-import * as epochs from './scripts/epochs.ts';
-import * as membership from './scripts/membership.ts';
-import * as projection from './scripts/projection.ts';
-import * as shardless from './scripts/shardless.ts';
+import { assembleScript, type Script } from './scripts/assemble-script.ts';
 
-const shardScripts = {
-  cancel: admission.cancelScript,
-  readKey: admission.readKeyScript,
-  peek: admission.peekScript,
-  readOwnHolds: admission.readOwnHoldsScript,
-  book: projection.bookScript,
-  forget: projection.forgetScript,
-  reserve: projection.reserveScript,
-  leave: membership.leaveScript,
-  beginEpoch: epochs.beginEpochScript,
-  admitDeclared: epochs.admitDeclaredScript,
-  openEpoch: epochs.openEpochScript,
-  readBooks: epochs.readBooksScript,
-  discardEpoch: epochs.discardEpochScript,
-  putWallet: projection.putWalletScript,
-  putKey: projection.putKeyScript,
-  removeKey: projection.removeKeyScript,
-  putWorkspace: projection.putWorkspaceScript,
-  putBudget: projection.putBudgetScript,
-  removeBudget: projection.removeBudgetScript,
-  mint: admission.mintScript,
-  acknowledge: projection.acknowledgeScript,
-  watermark: projection.watermarkScript,
-  publishCatalog: shardless.publishCatalogScript,
-  replaceField: shardless.replaceFieldScript,
-  shareMeasurements: shardless.shareMeasurementsScript,
-  readMeasurements: shardless.readMeasurementsScript,
-} as const;
+/** Scripts that are no step. */
+const plainScripts = ['readKey', 'publishCatalog', 'replaceField', 'shareMeasurements', 'readMeasurements'] as const;
 
+export type ScriptName = StepName | (typeof plainScripts)[number];
+export const scriptNames: readonly ScriptName[] = [...(Object.keys(steps) as StepName[]), ...plainScripts];
 /** Scripts for several requests (`step-batch.ts`) or shards (`shard-batch.ts`) in one call. */
-const batchScripts = {
-  redeem: admission.redeemScript,
-  settle: admission.settleScript,
-  takeSettlements: projection.takeSettlementsScript,
-  join: membership.joinScript,
-  readMembers: membership.readMembersScript,
-  reap: membership.reapScript,
-} as const;
-
-export type ScriptName = keyof typeof shardScripts;
-export type BatchName = keyof typeof batchScripts;
-export type Argument = string | number;
+const isBatch = (name: ScriptName): boolean => name in steps && steps[name as StepName].together !== undefined;
 /** Takes the arguments as one array, because a call cannot spread a hundred thousand arguments. */
 type Command = (...args: (Argument | readonly Argument[])[]) => Promise<unknown>;
 
@@ -62,7 +24,7 @@ export class ScriptRunner {
   readonly connection: RedisConnection;
   readonly membership: Membership;
   readonly #breaker: Breaker;
-  readonly #commands = new Map<ScriptName | BatchName, Command>();
+  readonly #scripts = new Map<ScriptName, Script & { readonly command: Command }>();
   readonly #timeoutMs: number;
   #gathering = false;
   #batches: (() => void)[] = [];
@@ -77,27 +39,39 @@ export class ScriptRunner {
     this.connection = connection;
     this.membership = membership;
     this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
-    const define = (name: ScriptName | BatchName, command: { lua: string; numberOfKeys?: number }): void => {
-      connection.defineCommand(`sotto_${name}`, command);
+    for (const name of scriptNames) {
+      const script = assembleScript(name);
+      connection.defineCommand(`sotto_${name}`, { lua: script.lua, ...(isBatch(name) ? {} : { numberOfKeys: 1 }) });
       const defined: unknown = Reflect.get(connection, `sotto_${name}`);
       if (typeof defined !== 'function') throw new Error(`script ${name} was not defined`);
-      this.#commands.set(name, defined.bind(connection));
-    };
-    for (const [name, lua] of Object.entries(shardScripts)) define(name as ScriptName, { lua, numberOfKeys: 1 });
-    for (const [name, lua] of Object.entries(batchScripts)) define(name as BatchName, { lua });
+      this.#scripts.set(name, { ...script, command: defined.bind(connection) });
+    }
   }
 
-  /** Runs a script on one key. */
-  run(name: ScriptName, key: string, args: readonly Argument[]): Promise<unknown> {
+  /** Runs a script on one key. `before` stands in ARGV before the values that the script names. */
+  async run(
+    name: ScriptName,
+    key: string,
+    values: readonly Argument[],
+    before: readonly Argument[] = [],
+  ): Promise<unknown> {
+    this.assertTakes(name, values);
     return this.#ask(() => {
       this.#gather();
-      return this.#command(name)(key, args);
+      return this.#script(name).command(key, [...before, ...values]);
     });
   }
 
+  /** Asserts that a script takes as many values. */
+  assertTakes(name: ScriptName, { length }: readonly Argument[]): void {
+    const { takes, takesMore } = this.#script(name);
+    if (takesMore ? length < takes : length !== takes)
+      throw new Error(`the script ${name} takes ${takes} values, not ${length}`);
+  }
+
   /** Runs a script for several requests. `shards` must have one element in a cluster. */
-  runBatch(name: BatchName, shards: readonly number[], args: readonly Argument[]): Promise<unknown> {
-    return this.#ask(() => this.#command(name)(shards.length, shards.map(epochKey), args));
+  runBatch(name: ScriptName, shards: readonly number[], args: readonly Argument[]): Promise<unknown> {
+    return this.#ask(() => this.#script(name).command(shards.length, shards.map(epochKey), args));
   }
 
   /** Whether the shards are on one server, so that one script can run on several of them. */
@@ -125,10 +99,10 @@ export class ScriptRunner {
     return this.#breaker.run(() => inTime(call(), this.#timeoutMs));
   }
 
-  #command(name: ScriptName | BatchName): Command {
-    const command = this.#commands.get(name);
-    if (command === undefined) throw new Error(`no script ${name}`);
-    return command;
+  #script(name: ScriptName): Script & { readonly command: Command } {
+    const script = this.#scripts.get(name);
+    if (script === undefined) throw new Error(`no script ${name}`);
+    return script;
   }
 
   /** Sends the commands of one turn of the event loop in one write, because a system call costs more than a command. */
@@ -151,17 +125,21 @@ export class ScriptRunner {
    * Executes a step on a shard as this process's member. Returns the script's reply without the count of steps. Throws
    * `StateUnavailableError` if the shard refuses the step.
    */
-  async step(name: ScriptName, shard: number, args: readonly Argument[]): Promise<readonly unknown[]> {
-    const caller = this.membership.caller(shard);
+  async step(
+    name: ScriptName,
+    shard: number,
+    caller: Caller,
+    values: readonly Argument[],
+  ): Promise<readonly unknown[]> {
     const { client, epoch, acked, leaseUntil } = caller;
-    const reply = await this.onShard(name, shard, [client, epoch, acked, leaseUntil, ...args]);
+    const reply = await this.run(name, epochKey(shard), values, [client, epoch, acked, leaseUntil]);
     const [count, ...answer] = listReply(reply);
     return this.membership.take(shard, caller, count === 'refused' ? readRefusal(answer) : readCount(count, answer));
   }
 
   /** Runs a script on a shard. */
-  onShard(name: ScriptName, shard: number, args: readonly Argument[]): Promise<unknown> {
-    return this.run(name, epochKey(shard), args);
+  onShard(name: ScriptName, shard: number, values: readonly Argument[]): Promise<unknown> {
+    return this.run(name, epochKey(shard), values);
   }
 
   /** Runs plain commands with the timeout and breaker of the scripts. */
@@ -204,13 +182,3 @@ export function readRefusal([reason, epoch]: readonly unknown[]): Guarded<readon
   if (refused === undefined) throw new StateUnavailableError('unexpected reply');
   return { refused, epoch: Number(epoch) };
 }
-
-/** Checks that a reply is a list of strings or numbers. Anything else means that another program writes to this Redis. */
-export function listReply(reply: unknown): readonly unknown[] {
-  if (Array.isArray(reply)) return reply;
-  throw new StateUnavailableError('unexpected reply');
-}
-
-/** Parses a stored record. Returns undefined if it is malformed, because a parser's error would quote it. */
-export const readJson = <T>(text: unknown, schema: z.ZodType<T>): T | undefined =>
-  typeof text === 'string' ? schema.safeParse(parseJson(text)).data : undefined;

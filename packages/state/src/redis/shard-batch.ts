@@ -1,4 +1,6 @@
-import { type Argument, type BatchName, listReply, type ScriptRunner } from './script-runner.ts';
+import { listReply } from '../steps/read-reply.ts';
+import type { Argument } from '../steps/step.ts';
+import type { ScriptName, ScriptRunner } from './script-runner.ts';
 
 interface Waiting {
   readonly shard: number;
@@ -14,12 +16,12 @@ interface Waiting {
  */
 export class ShardBatch {
   readonly #runner: ScriptRunner;
-  readonly #name: BatchName;
+  readonly #name: ScriptName;
   readonly #common: () => Argument;
   readonly #most: number;
   #waiting: Waiting[] = [];
 
-  constructor(runner: ScriptRunner, name: BatchName, { common, most }: { common: () => Argument; most: number }) {
+  constructor(runner: ScriptRunner, name: ScriptName, { common, most }: { common: () => Argument; most: number }) {
     this.#most = most;
     this.#runner = runner;
     this.#name = name;
@@ -27,8 +29,9 @@ export class ShardBatch {
   }
 
   /** Returns what the script answers for a shard. */
-  ask(shard: number, values: readonly Argument[] = []): Promise<unknown> {
+  ask(shard: number, values: readonly Argument[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      this.#runner.assertTakes(this.#name, values);
       this.#waiting.push({ shard, values, resolve, reject });
       if (this.#waiting.length === 1) this.#runner.atTurnEnd(() => this.#sendAll());
     });

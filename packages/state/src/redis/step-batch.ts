@@ -1,22 +1,18 @@
 import type { Caller, Guarded } from '../membership/membership.ts';
+import { listReply } from '../steps/read-reply.ts';
+import type { Argument } from '../steps/step.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { type Argument, type BatchName, listReply, readRefusal, type ScriptRunner } from './script-runner.ts';
+import { readRefusal, type ScriptName, type ScriptRunner } from './script-runner.ts';
 
 /** Most requests of one call, so that a call does not block Redis for long. */
 const maxRequests = 64;
-
-/** What a shard answered to one request of a batch, and who asked. */
-interface Answered {
-  readonly answer: unknown;
-  readonly caller: Caller;
-}
 
 interface Waiting {
   readonly shard: number;
   /** The process's membership when it asked, which its own books name. It may have changed before the call. */
   readonly caller: Caller;
   readonly values: readonly Argument[];
-  resolve(answered: Answered): void;
+  resolve(answer: unknown): void;
   reject(error: unknown): void;
 }
 
@@ -29,21 +25,22 @@ interface Waiting {
  */
 export class StepBatch {
   readonly #runner: ScriptRunner;
-  readonly #name: BatchName;
+  readonly #name: ScriptName;
   readonly #common: () => Argument;
   #waiting: Waiting[] = [];
 
   /** `common` returns the value that all requests of a call share. */
-  constructor(runner: ScriptRunner, name: BatchName, common: () => Argument) {
+  constructor(runner: ScriptRunner, name: ScriptName, common: () => Argument) {
     this.#runner = runner;
     this.#name = name;
     this.#common = common;
   }
 
-  /** Executes a step on a shard as this process's member. Throws `StateUnavailableError` if the shard refuses it. */
-  step(shard: number, values: readonly Argument[]): Promise<Answered> {
+  /** Executes a step on a shard as this process's member. Rejects with `StateUnavailableError` if the shard refuses it. */
+  step(shard: number, caller: Caller, values: readonly Argument[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const request = { shard, caller: this.#runner.membership.caller(shard), values, resolve, reject };
+      this.#runner.assertTakes(this.#name, values);
+      const request = { shard, caller, values, resolve, reject };
       if (this.#runner.isFailing) return void this.#send([request]);
       this.#waiting.push(request);
       if (this.#waiting.length === 1) this.#runner.atTurnEnd(() => this.#sendAll());
@@ -89,7 +86,7 @@ export class StepBatch {
           const answer = answers[place];
           const [what, why] = Array.isArray(answer) ? answer : [];
           if (what === 'error') reject(this.#runner.refusalOf(String(why)));
-          else resolve({ answer, caller });
+          else resolve(answer);
         }
       } catch (error) {
         for (const { reject } of group) reject(error);

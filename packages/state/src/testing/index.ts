@@ -1,2 +1,2 @@
 /** How the answers of scripts are read, for the fuzzer. */
-export { readJson } from '../redis/script-runner.ts';
+export { readJson } from '../steps/read-reply.ts';

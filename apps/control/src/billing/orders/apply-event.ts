@@ -148,8 +148,7 @@ async function flagAfterDispute(
 }
 
 /**
- * Adds the disputes that were lost before, because a rail tells the amount of one dispute. The order's history says which are counted. A
- * loss without a name, as earlier versions recorded it, may be this one.
+ * Adds the disputes that were lost before, because a rail tells the amount of one dispute. The order's history says which are counted.
  */
 async function withEarlierLosses(
   client: pg.PoolClient,
@@ -157,9 +156,8 @@ async function withEarlierLosses(
   event: Report['event'],
 ): Promise<Report['event']> {
   if (event.type !== 'dispute_lost' || event.dispute === undefined) return event;
-  const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and event in ($2, $3)', [
+  const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and event = $2', [
     id,
-    event.type,
     `${event.type} ${event.dispute}`,
   ]);
   return rowCount === 0 ? { ...event, totalNusd: disputedNusd + event.totalNusd } : event;

@@ -1,0 +1,73 @@
+-- A secret that has ended is refused like a revoked key, whatever the broker remembers. `generation` is that of a key
+-- as it was shown. ARGV[1] is now.
+-- args kind hash generation holdId amount estimatedTokens free secretHash
+-- include batches holds rights secrets
+
+local now = now_ms(ARGV[1])
+local this_month, window_text = month_of(now), int(math.floor(now / 60000))
+local function find_refusal(at, epoch)
+  if tonumber(ARGV[at + 3]) <= now then return {'refused', 'unleased', tonumber(epoch)} end
+end
+return each_request('admit', 8, function(at, client, epoch)
+  local by_ticket, right, generation = ARGV[at] == 'ticket', ARGV[at + 1], ARGV[at + 2]
+  local hold_id, amount, estimated, is_free = ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == 'free'
+  if redis.call('EXISTS', done_key(hold_id)) == 1 then return {'closed'} end
+
+  local keyhash = right
+  local repeated = read_hold(hold_id)
+  if repeated then
+    keyhash = repeated.key
+  elseif by_ticket then
+    keyhash, generation = read_mark(right, epoch)
+    if not keyhash then return {'invalid_ticket'} end
+  end
+
+  local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'w', 'r', 't')
+  local window, requests, tokens = read_rate(now, k[12], k[13], k[14])
+  local limit_requests, limit_tokens = k[7], k[8]
+  local function reply(result, detail)
+    return {result, detail, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+  end
+  if repeated then
+    return reply('admitted', repeated.window == '0' and this_month or month_of(tonumber(repeated.window) * 60000))
+  end
+
+  local opens = k[1] and not is_over(k[10], now) and (by_ticket or is_secret(k[11], keyhash, ARGV[at + 7], now))
+  local current, is_off, is_valid
+  if opens then current, is_off, is_valid = generation_of(k[2], k[1]) end
+  if not opens or is_off then return {by_ticket and 'invalid_ticket' or 'unknown_key'} end
+  if not current then return {'not_projected'} end
+  if by_ticket and not is_valid(generation) then return {'invalid_ticket'} end
+  if not by_ticket then current = shown(k[3], keyhash, current) end
+  if not by_ticket and current ~= generation then
+    return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), current, redis.call('HGET', workspace_key(k[1]), 'pref')}
+  end
+  if requests + 1 > tonumber(limit_requests) then return reply('rate_limited', 'requests') end
+  if tokens > 0 and tokens + estimated > tonumber(limit_tokens) then return reply('rate_limited', 'tokens') end
+
+  local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
+  if not w[1] then return {'not_projected'} end
+  local scope, limit, present
+  if not is_free then
+    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
+    if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
+      return reply('insufficient', 'key')
+    end
+    scope, limit, present = find_exhausted(k[9], this_month, amount)
+    -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
+    if scope then
+      return {'over_budget', scope, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+    end
+  end
+
+  if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. ' ' .. generation, 'KEEPTTL') end
+  write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9], amount > 0 and present)
+  requests, tokens = requests + 1, tokens + estimated
+  local held = int(tonumber(k[5] or 0) + amount)
+  if k[12] == window_text then
+    redis.call('HSET', key_key(keyhash), 'held', held, 'r', requests, 't', int(tokens))
+  else
+    redis.call('HSET', key_key(keyhash), 'held', held, 'r', requests, 't', int(tokens), 'w', window_text)
+  end
+  return reply('admitted', this_month), true
+end, find_refusal)
