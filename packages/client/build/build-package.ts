@@ -55,6 +55,10 @@ await build({
   outdir: join(out, 'node'),
   platform: 'node',
   external: ['socks', 'undici', 'zod'],
+  // Sigstore's packages are CommonJS and call it.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+  },
 });
 await writeFile(join(out, 'node/launch.js'), launcher, { mode: 0o755 });
 await writeFile(join(out, 'node/index.js'), `import './node-version.js';\nexport * from './library.js';\n`);

@@ -225,7 +225,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|playground\/|proxy\/|purse\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|playground\/|proxy\/|purse\/|releases\/|platform\/(?:node-platform|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

@@ -14,7 +14,7 @@ import {
   type HardwareVerifiers,
 } from './check-hardware.ts';
 import { type GatewayEvidence, gatewayEvidenceSchema } from './evidence.ts';
-import { type GatewayPins, gatewayPinsSchema } from './pins.ts';
+import { type GatewayPins, gatewayPinsSchema, type MatchedPin } from './pins.ts';
 
 export interface GatewayChallenge {
   /** The client's own fresh nonce: 64 lower-case hex digits. */
@@ -40,6 +40,8 @@ export interface GatewayVerification {
   readonly teeType: GatewayEvidence['evidence']['tee_type'] | undefined;
   /** The keys that the report data binds. Trust them only as far as the verdict. */
   readonly keySet: KeySet | undefined;
+  /** The pin that the machine's measurements equal. Trust it only as far as the verdict. */
+  readonly pin: MatchedPin | undefined;
 }
 
 const defaultToleranceMs = 5 * 60_000;
@@ -55,7 +57,7 @@ export async function verifyGatewayUnder(
 ): Promise<GatewayVerification> {
   const checks = new CheckList<GatewayCheckName>(gatewayChecks);
   if (document === undefined) {
-    return { verdict: 'unavailable', checks: checks.list(), teeType: undefined, keySet: undefined };
+    return { verdict: 'unavailable', checks: checks.list(), teeType: undefined, keySet: undefined, pin: undefined };
   }
   const evidence = await checks.make('gateway.format', () =>
     readAs(gatewayEvidenceSchema, document, 'the evidence document is'),
@@ -64,7 +66,13 @@ export async function verifyGatewayUnder(
   const pins = await checks.make('gateway.pins', () => readAs(gatewayPinsSchema, challenge.pins, 'our pins are'));
   const keys = evidence && (await checks.make('gateway.key_set', () => parseKeySet(evidence.key_set)));
   if (evidence === undefined || asked === undefined || pins === undefined || keys === undefined) {
-    return { verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type, keySet: undefined };
+    return {
+      verdict: 'untrusted',
+      checks: checks.list(),
+      teeType: evidence?.evidence.tee_type,
+      keySet: undefined,
+      pin: undefined,
+    };
   }
   await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet.not_after, asked.moment));
   await checks.make('gateway.registry', () => requireRegistry(keys.keySet, pins));
@@ -82,13 +90,14 @@ export async function verifyGatewayUnder(
       );
     },
   };
-  const { more, rungs, bound } = await checkHardware(evidence.evidence, task);
+  const { more, rungs, bound, pin } = await checkHardware(evidence.evidence, task);
   const all = [...checks.list(), ...more];
   return {
     verdict: rungs === undefined ? 'untrusted' : judge<GatewayEvidenceCheckName>(all, rungs),
     checks: all,
     teeType: evidence.evidence.tee_type,
     keySet: bound ? keys.keySet : undefined,
+    pin,
   };
 }
 
