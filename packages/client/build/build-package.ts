@@ -122,13 +122,16 @@ async function packageManifest(folder: string): Promise<object> {
     readonly name: string;
     readonly version: string;
     readonly license: string;
+    readonly repository: object;
     readonly dependencies: Readonly<Record<string, string>>;
   };
-  const { name, version, license, dependencies } = own;
+  const { name, version, license, repository, dependencies } = own;
   return {
     name,
     version,
     license,
+    // npm compares it with the workflow that publishes the package.
+    repository,
     description: 'A private way to a Sotto model router: verified before the first byte of content',
     type: 'module',
     sideEffects: false,

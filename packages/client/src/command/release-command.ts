@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { GatewayPins } from '@sotto/attestation';
+import { parseJson, problemOf } from '@sotto/wire';
 import { LogError, signInto } from '../releases/log/log-folder.ts';
 import { noteKeyText, noteSigner, noteSignerText, readNoteSigner } from '../releases/log/signed-note.ts';
 import { ReleaseRefusal } from '../releases/refusal.ts';
-import { readStatement, statementText } from '../releases/statement.ts';
+import { minimumFirmwareSchema, type ReleaseStatement, readStatement, statementText } from '../releases/statement.ts';
 import { onlyOne, readKeyFile, readPinsFile, readText, required } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
@@ -13,7 +15,9 @@ export const releaseHelp = `sotto release: for operators, make a release whose m
 sotto release statement   print what a release says of itself, to be signed
   --version TEXT       such as 0.2.0
   --commit ID          the full commit id
-  --pins FILE          its machines and minimum firmware, as \`sotto measure\` prints them
+  --pins FILE          its machines and minimum firmware, as \`sotto measure\` prints them (default: none)
+  --minimum-firmware FILE   JSON such as {"tdx_evaluation_number": 19, "sev_snp_tcb": {"milan": {"snp": 24}}}, in place
+                       of the pins'
   --registry DIGEST    the provider registry, sha256:… (default: the only one in the pins)
   --image NAME=DIGEST  an image and its sha256:… Repeat it for more
   --time TIME          when it was made (default: now)
@@ -33,7 +37,17 @@ Exit codes: 0 printed; 1 the log or the statement is refused; 2 wrong command li
 
 const text = { type: 'string' } as const;
 const options = {
-  ...{ version: text, commit: text, pins: text, registry: text, time: text, out: text, key: text, log: text },
+  ...{
+    version: text,
+    commit: text,
+    pins: text,
+    registry: text,
+    time: text,
+    'minimum-firmware': text,
+    out: text,
+    key: text,
+    log: text,
+  },
   image: { type: 'string', multiple: true },
 } as const;
 
@@ -46,7 +60,10 @@ interface Step {
 }
 
 const steps: ReadonlyMap<string, Step> = new Map([
-  ['statement', { takes: ['version', 'commit', 'pins', 'registry', 'image', 'time'], run: printStatement }],
+  [
+    'statement',
+    { takes: ['version', 'commit', 'pins', 'registry', 'image', 'time', 'minimum-firmware'], run: printStatement },
+  ],
   ['key', { takes: ['out'], run: createKey }],
   ['sign', { takes: ['key', 'log'], run: signStatement }],
 ]);
@@ -76,9 +93,7 @@ export async function releaseCommand(
 
 function printStatement(terminal: Terminal, values: Values, files: readonly string[], now: number): void {
   if (files.length > 0) throw new UsageError(`"${files[0]}" is not an option.`);
-  const { gateway } = readPinsFile(
-    required('--pins', values.pins, 'It has the machines, as `sotto measure` prints them.'),
-  );
+  const { gateway } = values.pins === undefined ? { gateway: {} } : readPinsFile(values.pins);
   const { tdx, sev_snp, provider_registries: [registry, another] = [] } = gateway;
   const statement = statementText({
     version: required('--version', values.version, 'Such as 0.2.0.'),
@@ -94,12 +109,24 @@ function printStatement(terminal: Terminal, values: Values, files: readonly stri
       ...(tdx === undefined ? {} : { tdx: tdx.measurements }),
       ...(sev_snp === undefined ? {} : { sev_snp: sev_snp.measurements }),
     },
-    minimum_firmware: {
-      ...(tdx === undefined ? {} : { tdx_evaluation_number: tdx.minimum_evaluation_number }),
-      ...(sev_snp === undefined ? {} : { sev_snp_tcb: sev_snp.minimum_tcb }),
-    },
+    minimum_firmware: minimumFirmware(values['minimum-firmware'], gateway),
   });
   terminal.out(`${statement}\n`);
+}
+
+function minimumFirmware(
+  file: string | undefined,
+  { tdx, sev_snp }: GatewayPins,
+): ReleaseStatement['minimum_firmware'] {
+  if (file !== undefined) {
+    const read = minimumFirmwareSchema.safeParse(parseJson(readText('--minimum-firmware', file)));
+    if (!read.success) throw new UsageError(`--minimum-firmware ${file}: ${problemOf(read.error, 'it')}.`);
+    return read.data;
+  }
+  return {
+    ...(tdx === undefined ? {} : { tdx_evaluation_number: tdx.minimum_evaluation_number }),
+    ...(sev_snp === undefined ? {} : { sev_snp_tcb: sev_snp.minimum_tcb }),
+  };
 }
 
 function readImage(option: string): [string, string] {

@@ -25,6 +25,12 @@ const machinesSchema = z
     }
   });
 
+/** The oldest firmware that the machines of a release may have. */
+export const minimumFirmwareSchema = z.strictObject({
+  tdx_evaluation_number: tdx.unwrap().shape.minimum_evaluation_number.optional(),
+  sev_snp_tcb: sev_snp.unwrap().shape.minimum_tcb.optional(),
+});
+
 const predicateSchema = z.strictObject({
   version: z.string().regex(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$/, 'must be a version such as 0.2.0'),
   commit: z
@@ -34,10 +40,7 @@ const predicateSchema = z.strictObject({
   /** `provider_registry_digest` of the key sets of its brokers. */
   provider_registry: digest,
   machines: machinesSchema,
-  minimum_firmware: z.strictObject({
-    tdx_evaluation_number: tdx.unwrap().shape.minimum_evaluation_number.optional(),
-    sev_snp_tcb: sev_snp.unwrap().shape.minimum_tcb.optional(),
-  }),
+  minimum_firmware: minimumFirmwareSchema,
 });
 
 const statementSchema = z.strictObject({
