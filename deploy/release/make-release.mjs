@@ -3,7 +3,7 @@
 //   node deploy/release/make-release.mjs TAG OUT
 //
 //   TAG   `v` and the version of packages/client
-//   OUT   a new folder: the package of the client, the images with their bills of materials, and
+//   OUT   a new folder for the package of the client, and for the images with their bills of materials. It also has
 //         statement.json      what the release says of itself, for `sotto release sign`
 //         predicate.json      the same without its subjects, and
 //         subjects.sha256     the subjects, both for GitHub's attestations

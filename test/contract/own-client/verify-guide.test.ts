@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -128,7 +129,8 @@ describe('pins of an own build', () => {
   it('come from a release in Sigstore’s log, or in an operator’s own', async () => {
     const { PrivateSigstore } = await privateSigstore();
     const now = new Date(Date.now() + 60_000);
-    const instance = await PrivateSigstore.start(now);
+    const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const instance = await PrivateSigstore.start(now, listen);
     const machine = { name: 'small', measurement, host_data: '00'.repeat(32) };
     const statement = statementOf(new Date().toISOString(), { machines: { sev_snp: [machine] } });
     const [, identity = ''] = /--identity (\S+)/.exec(block('release')) ?? [];

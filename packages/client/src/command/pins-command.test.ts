@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { madeRelease, recordingTerminal, statementOf, useFiles, zeros } from '../releases/testing/made-release.ts';
 import { type AnyBundle, PrivateSigstore } from '../releases/testing/private-sigstore.ts';
@@ -17,7 +18,8 @@ const identity = `${repository}/.github/workflows/release.yml@refs/tags/v0.2.0`;
 const issuer = 'https://token.actions.githubusercontent.com';
 const signer = { identity, issuer };
 
-const instance = await PrivateSigstore.start(loggedAt);
+const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const instance = await PrivateSigstore.start(loggedAt, listen);
 const bundle: AnyBundle = await instance.sign(statementOf(at(-60)), signer);
 const root = files.write(instance.trustedRoot);
 
@@ -68,7 +70,7 @@ describe('a release in Sigstore’s log', () => {
   });
 
   it('is refused if it is older than the newest pinned one, unless the user allows it', async () => {
-    const newer = await PrivateSigstore.start(new Date(loggedAt.getTime() + 60_000));
+    const newer = await PrivateSigstore.start(new Date(loggedAt.getTime() + 60_000), listen);
     const [next, later] = [
       { ...signer, identity: identity.replace('0.2.0', '0.3.0') },
       new Date(loggedAt.getTime() + 3e6),

@@ -72,7 +72,7 @@ async function addRelease(terminal: Terminal, bundle: string, values: Values, no
       'BUNDLE is a file. Download it from the project or the operator’s log, never from the service that you check.',
     );
   }
-  const file = required('--pins', values.pins, 'It names the file to add to; it is created if there is none.');
+  const file = required('--pins', values.pins, 'It names the file to add to. A missing file is created.');
   const old: ClientPins = existsSync(file) ? readPinsFile(file) : { gateway: {} };
   const pins = withLogOf(old, values);
   const root = values['trusted-root'];

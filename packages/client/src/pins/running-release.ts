@@ -2,7 +2,7 @@ import { type GatewayVerification, type HardwareVendor, meetsVerdict } from '@so
 import type { ClientPins } from './client-pins.ts';
 import { newestRelease, type PinnedRelease } from './pinned-release.ts';
 
-/** What the pins know of the releases of a verified broker. */
+/** The releases of a verified broker, as far as the pins know them. */
 export interface ReleaseStanding {
   /** The release that the broker runs. Undefined if its pin was made by hand, or its evidence is not genuine. */
   readonly running: PinnedRelease | undefined;

@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pinsCommand } from '../command/pins-command.ts';
 import { Leaves, leafHash } from './log/merkle.ts';
@@ -17,9 +18,10 @@ const identity = 'https://github.com/example/sotto/.github/workflows/release.yml
 const issuer = 'https://token.actions.githubusercontent.com';
 const signer = { identity, issuer };
 
-const instance = await PrivateSigstore.start(loggedAt);
-const other = await PrivateSigstore.start(loggedAt);
-const withoutCtLog = await PrivateSigstore.start(loggedAt, { hasCtLog: false });
+const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const instance = await PrivateSigstore.start(loggedAt, listen);
+const other = await PrivateSigstore.start(loggedAt, listen);
+const withoutCtLog = await PrivateSigstore.start(loggedAt, listen, { hasCtLog: false });
 const statement = statementOf(at(-60));
 const bundle: AnyBundle = await instance.sign(statement, signer);
 const index = Number(bundle.verificationMaterial.tlogEntries[0].inclusionProof.logIndex);

@@ -14,7 +14,7 @@ import { type ReleaseCheckName, ReleaseRefusal } from './refusal.ts';
 export interface SigstoreSigner {
   /** The subject of the certificate, such as `https://github.com/o/r/.github/workflows/release.yml@refs/tags/v0.2.0`. */
   readonly identity: string;
-  /** Who vouched for it, such as `https://token.actions.githubusercontent.com`. */
+  /** The authority that vouched for it, such as `https://token.actions.githubusercontent.com`. */
   readonly issuer: string;
 }
 

@@ -16,7 +16,7 @@ export class LogError extends Error {
 const longestEntry = 65_535;
 
 /**
- * Signs a statement and appends it to the log in a folder, which is created if there is none. A statement that is in
+ * Signs a statement and appends it to the log in a folder. A missing folder is created. A statement that is in
  * the log already is not appended again: its release comes with the current checkpoint, and with what witnesses have
  * added to that. Throws a `LogError`.
  *

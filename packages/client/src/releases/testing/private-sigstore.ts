@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   fulcioHandler,
@@ -23,6 +23,9 @@ interface KeyPair {
   readonly privateKey: KeyObject;
 }
 
+/** Makes a server listen on a free port of 127.0.0.1. Packages start no process and listen nowhere, so the test does it. */
+type Listen = (server: Server) => Promise<void>;
+
 /** Who signs. */
 interface Signing {
   readonly identity: string;
@@ -42,13 +45,20 @@ export class PrivateSigstore {
   /** Of the entries of the log. */
   readonly leaves: Hash[] = ['first', 'second', 'third'].map((text) => leafHash(new TextEncoder().encode(text)));
 
-  private constructor(handlers: ReadonlyMap<string, HandlerFn>, rekor: KeyPair, trustedRoot: object) {
+  readonly #listen: Listen;
+
+  private constructor(
+    { handlers, listen }: { handlers: ReadonlyMap<string, HandlerFn>; listen: Listen },
+    rekor: KeyPair,
+    trustedRoot: object,
+  ) {
     this.#handlers = handlers;
+    this.#listen = listen;
     this.#rekor = rekor;
     this.trustedRoot = trustedRoot;
   }
 
-  static async start(now: Date, { hasCtLog = true } = {}): Promise<PrivateSigstore> {
+  static async start(now: Date, listen: Listen, { hasCtLog = true } = {}): Promise<PrivateSigstore> {
     const [authority, certificates, rekor] = [ecKey('P-384'), ecKey('P-256'), ecKey('P-256')];
     const ctLog = await initializeCTLog(certificates, now);
     const ca = await initializeCA(authority, hasCtLog ? ctLog : undefined, now);
@@ -65,7 +75,7 @@ export class PrivateSigstore {
       publicKey: { rawBytes: spki(key).toString('base64'), keyDetails: 'PKIX_ECDSA_P256_SHA_256', validFor },
       logId: { keyId: logIdOf(key).toString('base64') },
     });
-    return new PrivateSigstore(handlers, rekor, {
+    return new PrivateSigstore({ handlers, listen }, rekor, {
       mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',
       tlogs: [logOf(rekorUrl, rekor)],
       certificateAuthorities: [
@@ -94,7 +104,7 @@ export class PrivateSigstore {
           response.end(answer.response);
         });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await this.#listen(server);
     try {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const getToken = async () => `${base64url({ alg: 'none' })}.${base64url({ sub: identity, iss: issuer })}.`;
