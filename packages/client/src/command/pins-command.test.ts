@@ -95,7 +95,9 @@ describe('a release in Sigstore’s log', () => {
     const { terminal, said } = recordingTerminal();
     expect(await pinsCommand(terminal, ['show', '--pins', file], () => loggedAt.getTime() + 3 * 86_400_000)).toBe(0);
     expect(said.out).toContain(`SEV-SNP ${zeros.slice(0, 16)}… "EPYC-Milan, 4 vCPUs"`);
-    expect(said.out).toContain(`release 0.2.0, commit ${'ab'.repeat(20)}, logged at ${at(0)} in rekor.example, entry `);
+    expect(said.out).toContain(
+      `release 0.2.0, commit ${'ab'.repeat(20)}, logged at ${at(0)} in https://rekor.example, entry `,
+    );
     expect(said.out).toContain(`signed by ${identity} (${issuer} vouched for it)`);
     expect(said.out).toContain(`EXPIRED at ${at(60)}`);
     expect(said.out).toContain(`Newest release      0.2.0, logged at ${at(0)} (3 days ago)`);

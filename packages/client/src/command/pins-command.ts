@@ -6,7 +6,7 @@ import type { ReleaseLog } from '../pins/pinned-release.ts';
 import { withRelease } from '../pins/pins-with-release.ts';
 import { readNoteKey } from '../releases/log/signed-note.ts';
 import { readRelease } from '../releases/read-release.ts';
-import { ReleaseRefusal } from '../releases/refusal.ts';
+import { type ReleaseCheckName, ReleaseRefusal } from '../releases/refusal.ts';
 import { trustedRootDate } from '../releases/trusted-root.ts';
 import { explainPins } from './explain-pins.ts';
 import { onlyOne, readPinsFile, readText, required } from './settings.ts';
@@ -99,13 +99,19 @@ async function addRelease(terminal: Terminal, bundle: string, values: Values, no
     return 0;
   } catch (error) {
     if (!(error instanceof ReleaseRefusal)) throw error;
-    terminal.note(`Refused: ${error.check}: ${printableLine(error.reason)}.\n${adviceOn(error)}`);
+    terminal.note(`Refused: ${error.check}: ${printableLine(error.reason)}.\n${adviceOn(error, root === undefined)}`);
     return 1;
   }
 }
 
-const adviceOn = ({ check, reason }: ReleaseRefusal): string =>
-  check === 'release.age' && reason.includes(' before ') ? 'To pin it anyway, pass --allow-older.\n' : '';
+/** Checks that a new log or authority of Sigstore's fails, until the trusted root names it. */
+const byTrustedRoot: readonly ReleaseCheckName[] = ['release.certificate', 'release.log_entry', 'release.time'];
+
+function adviceOn({ check, reason }: ReleaseRefusal, isShippedRoot: boolean): string {
+  if (check === 'release.age' && reason.includes(' before ')) return 'To pin it anyway, pass --allow-older.\n';
+  if (!isShippedRoot || !byTrustedRoot.includes(check)) return '';
+  return `Sigstore's trusted root in this build is of ${trustedRootDate}. If the bundle is newer, it may need a newer one (--trusted-root).\n`;
+}
 
 function signerOf({ identity, issuer }: Values): { identity: string; issuer: string } | undefined {
   if (identity === undefined && issuer === undefined) return undefined;

@@ -3,6 +3,7 @@ import { TrustedRoot } from '@sigstore/protobuf-specs';
 import {
   type SignedEntity,
   Verifier as SigstoreVerifier,
+  type TrustMaterial,
   toSignedEntity,
   toTrustMaterial,
   VerificationError,
@@ -34,10 +35,10 @@ const statementMediaType = 'application/vnd.in-toto+json';
  * the authorities of `trustedRoot`. Throws a `ReleaseRefusal`.
  */
 export function openSigstoreBundle(document: unknown, trustedRoot: unknown, signer: SigstoreSigner): SigstoreFinding {
-  const root = readRoot(trustedRoot);
+  const { root, material } = readRoot(trustedRoot);
   const bundle = readBundle(document);
   const entity = readEntity(bundle);
-  requireSigner(verified(entity, root), signer);
+  requireSigner(verified(entity, material), signer);
   const [entry] = bundle.verificationMaterial.tlogEntries;
   const log = root.tlogs.find(({ logId, checkpointKeyId }) =>
     Buffer.from((checkpointKeyId ?? logId)?.keyId ?? []).equals(entry?.logId?.keyId ?? Buffer.alloc(0)),
@@ -45,16 +46,17 @@ export function openSigstoreBundle(document: unknown, trustedRoot: unknown, sign
   return {
     payload: bundle.content.dsseEnvelope.payload,
     loggedAt: Math.min(...signedTimes(entity)),
-    log: `${new URL(log?.baseUrl ?? 'https://unknown.invalid').host}, entry ${entry?.logIndex}`,
+    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry?.logIndex}`,
   };
 }
 
 type DsseBundle = Bundle & { content: { $case: 'dsseEnvelope' } };
 
-function readRoot(document: unknown): TrustedRoot {
+function readRoot(document: unknown): { readonly root: TrustedRoot; readonly material: TrustMaterial } {
   try {
     const root = TrustedRoot.fromJSON(document);
-    if (root.tlogs.length > 0 && root.certificateAuthorities.length > 0) return root;
+    const material = toTrustMaterial(root);
+    if (root.tlogs.length > 0 && root.certificateAuthorities.length > 0) return { root, material };
   } catch {
     // The reason below says the same.
   }
@@ -118,9 +120,9 @@ function readEntity(bundle: DsseBundle): SignedEntity {
   }
 }
 
-function verified(entity: SignedEntity, root: TrustedRoot): ReturnType<Verifier['verify']> {
+function verified(entity: SignedEntity, material: TrustMaterial): ReturnType<Verifier['verify']> {
   try {
-    return new SigstoreVerifier(toTrustMaterial(root)).verify(entity);
+    return new SigstoreVerifier(material).verify(entity);
   } catch (error) {
     if (error instanceof VerificationError) throw new ReleaseRefusal(checkOf(error), inWords(error.message));
     throw new ReleaseRefusal('release.format', 'a part of it is malformed');
