@@ -1,6 +1,7 @@
 import { contractMutants } from './entries/contract.ts';
 import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
+import { releaseMutants } from './entries/releases.ts';
 import { routerMutants } from './entries/router.ts';
 import { stateMutants } from './entries/state.ts';
 import { topologyMutants } from './entries/topologies.ts';
@@ -9,6 +10,7 @@ import type { Mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   ...wireMutants,
+  ...releaseMutants,
   ...contractMutants,
   ...permissionMutants,
   ...moneyMutants,

@@ -92,8 +92,8 @@ function requireGrown(last: Checkpoint | undefined, next: Checkpoint, { consiste
       `the log shrank: your pins know ${last.size} entries, and its checkpoint has ${next.size}. If it is an old copy of the release, get one with the current checkpoint`,
     );
   }
-  const proof = next.size === last.size ? [] : consistency[last.size - 1];
-  if (proof === undefined || !isConsistent(last, next, hashes(proof))) {
+  const proof = consistency[last.size - 1] ?? [];
+  if (!isConsistent(last, next, hashes(proof))) {
     throw new ReleaseRefusal(
       'release.consistency',
       `the log forked: its ${next.size} entries do not begin with the ${last.size} that your pins know. Keep your pins and this file as evidence`,
