@@ -54,6 +54,11 @@ export const thorough: readonly Thorough[] = [
     changes: ['deploy/{images,systemd,confidential-vm}/**', 'scripts/bundle.mjs'],
   },
   {
+    files: 'test/operate/deploy/make-release.test.ts',
+    leftOut: 'files',
+    changes: ['deploy/release/**', 'packages/client/src/releases/**', 'packages/client/build/**'],
+  },
+  {
     files: 'test/operate/deploy/{certificates,compose-deployment}.test.ts',
     leftOut: 'files',
     changes: ['deploy/compose/**', 'docker-compose.yml', 'apps/confidential/src/tls/**'],

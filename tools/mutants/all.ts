@@ -2,6 +2,7 @@ import { channelMutants } from './entries/channel.ts';
 import { contractMutants } from './entries/contract.ts';
 import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
+import { releaseMutants } from './entries/releases.ts';
 import { routerMutants } from './entries/router.ts';
 import { stateMutants } from './entries/state.ts';
 import { topologyMutants } from './entries/topologies.ts';
@@ -10,6 +11,7 @@ import type { Mutant } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   ...wireMutants,
+  ...releaseMutants,
   ...contractMutants,
   ...permissionMutants,
   ...moneyMutants,

@@ -8,8 +8,13 @@ import { z } from 'zod';
 /** Thrown when a file of the keeper cannot be used. The message is one line and quotes no secret. */
 export class FileError extends Error {}
 
-/** The keeper ignores `providers`, so that it can share one file with clients. */
-const pinsSchema = z.strictObject({ gateway: gatewayPinsSchema, providers: z.unknown().optional() });
+/** The keeper reads only `gateway`, so that it can share one file with clients. */
+const pinsSchema = z.strictObject({
+  gateway: gatewayPinsSchema,
+  providers: z.unknown().optional(),
+  releases: z.unknown().optional(),
+  logs: z.unknown().optional(),
+});
 
 /**
  * Reads which brokers get the secrets, in the same form as a client's pins. The pins must name provider registries:

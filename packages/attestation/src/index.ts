@@ -7,7 +7,13 @@ export {
   type Provenance,
   provenanceSchema,
 } from './gateway/evidence.ts';
-export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
+export {
+  type GatewayPins,
+  gatewayPinsSchema,
+  type HardwareVendor,
+  hardwareVendors,
+  type MatchedPin,
+} from './gateway/pins.ts';
 export type {
   ChannelBinding,
   ExportedChannel,

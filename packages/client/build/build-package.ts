@@ -55,6 +55,10 @@ await build({
   outdir: join(out, 'node'),
   platform: 'node',
   external: ['socks', 'undici', 'zod'],
+  // Sigstore's packages are CommonJS and call it.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+  },
 });
 await writeFile(join(out, 'node/launch.js'), launcher, { mode: 0o755 });
 await writeFile(join(out, 'node/index.js'), `import './node-version.js';\nexport * from './library.js';\n`);
@@ -118,13 +122,16 @@ async function packageManifest(folder: string): Promise<object> {
     readonly name: string;
     readonly version: string;
     readonly license: string;
+    readonly repository: object;
     readonly dependencies: Readonly<Record<string, string>>;
   };
-  const { name, version, license, dependencies } = own;
+  const { name, version, license, repository, dependencies } = own;
   return {
     name,
     version,
     license,
+    // npm compares it with the workflow that publishes the package.
+    repository,
     description: 'A private way to a Sotto model router: verified before the first byte of content',
     type: 'module',
     sideEffects: false,

@@ -15,6 +15,8 @@ export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
 export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, type EnclavePins, readPins, shippedPins } from './pins/client-pins.ts';
+export type { PinnedRelease, ReleaseLog } from './pins/pinned-release.ts';
+export { type ReleaseStanding, releasesOf } from './pins/running-release.ts';
 export type { AskE2ee, PrivateFetch } from './private/create-private-fetch.ts';
 export type { PrivateFetchOptions } from './private/private-options.ts';
 export { reportJson, type VerificationReport, type VerifyOptions } from './report/verify.ts';

@@ -29,8 +29,19 @@ export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
 export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, type EnclavePins, readPins, shippedPins } from './pins/client-pins.ts';
+export type { PinnedRelease, ReleaseLog } from './pins/pinned-release.ts';
+export { withRelease } from './pins/pins-with-release.ts';
+export { type ReleaseStanding, releasesOf } from './pins/running-release.ts';
 export type { AskE2ee, PrivateFetch } from './private/create-private-fetch.ts';
 export type { PrivateFetchOptions } from './private/private-options.ts';
+export {
+  type ReleaseQuestion,
+  type ReleaseReading,
+  readRelease,
+  type VerifiedRelease,
+} from './releases/read-release.ts';
+export { type ReleaseCheckName, releaseChecks } from './releases/refusal.ts';
+export { type ReleaseStatement, releasePredicateType } from './releases/statement.ts';
 export { reportJson, type VerificationReport, type VerifyOptions } from './report/verify.ts';
 
 /** Options that only Node supports. */

@@ -66,7 +66,20 @@ describe('sotto verify', () => {
       /--privacy must be one of e2ee, tee; got "private"/,
     ],
     ['a class of no model', ['verify', 'https://example.com', '--privacy', 'tee'], 2, /--privacy needs --model/],
-    ['an unknown option', ['verify', 'https://example.com', '--nonce', '0'], 2, /^Unknown option '--nonce'\.\nSee /],
+    ['a nonce of no recording', ['verify', 'https://example.com', '--nonce', '0'], 2, /^--nonce needs --recorded/],
+    [
+      'a recording that it should connect for',
+      ['verify', 'https://example.com', '--recorded', 'x', '--relay', 'socks5://127.0.0.1:9050'],
+      2,
+      /^--recorded connects to nothing\. Leave it or --relay out/,
+    ],
+    [
+      'a recording of no nonce',
+      ['verify', 'https://example.com', '--recorded', 'package.json'],
+      2,
+      /^--nonce is missing\. Evidence is for one nonce/,
+    ],
+    ['an unknown option', ['verify', 'https://example.com', '--nonse', '0'], 2, /^Unknown option '--nonse'\.\nSee /],
     [
       'two settings that contradict',
       ['verify', 'https://example.com', '--allow-simulated', '--require', 'policy_matched'],
@@ -74,7 +87,7 @@ describe('sotto verify', () => {
       /Leave it or --allow-simulated out/,
     ],
     ['pins that are not there', ['verify', 'https://example.com', '--pins', '/nowhere'], 2, /no such file/],
-    ['an unknown command', ['verifi'], 2, /Commands: verify, measure, run, proxy, chat/],
+    ['an unknown command', ['verifi'], 2, /Commands: verify, measure, pins, release, run, proxy, chat/],
     [
       'no address of a service',
       ['chat', '--model', 'acme/none'],

@@ -94,6 +94,19 @@ describe('the package, installed in an empty folder', () => {
     expect(failure).toMatchObject({ code: 1, stdout: expect.stringContaining('simulated.hardware') });
   });
 
+  it('verifies a bundle of Sigstore’s public instance with the trusted root that it contains', async () => {
+    const signer = 'https://github.com/cli/cli/.github/workflows/deployment.yml@refs/heads/trunk';
+    const failure = await run(join(installed, 'node_modules/.bin/sotto'), [
+      ...['pins', 'add', join(client, 'vectors/sigstore/cli-2.54.0.json'), '--pins', join(folder, 'pins.json')],
+      ...['--identity', signer, '--issuer', 'https://token.actions.githubusercontent.com'],
+    ]).catch((error: unknown) => error);
+    // It is genuine, but about another project.
+    expect(failure).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Refused: release.statement: .*slsa\.dev/),
+    });
+  });
+
   it('has the page of the playground, by the digest that the build and the command print', async () => {
     const [, sha256] = /^SHA-256 of the playground's page: ([0-9a-f]{64})$/m.exec(printed) ?? [];
     const guide = await readFile(join(root, 'docs/use/private-client.md'), 'utf8');

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -12,6 +13,7 @@ import {
   providerChecks,
   providerReceiptChecks,
   receiptChecks,
+  reportDataOf,
   snpCurrencyChecks,
   snpReportChecks,
   statementBytes,
@@ -20,8 +22,8 @@ import {
   tdxQuoteChecks,
 } from '@sotto/attestation';
 import { madeFirmware, madeInitrd, madeKernel, SnpMachine, TdxMachine, vectorJson } from '@sotto/attestation/testing';
-import { readPins } from '@sotto/client';
-import { simulatedEvidence } from '@sotto/client/testing';
+import { readPins, releaseChecks } from '@sotto/client';
+import { privateSigstore, simulatedEvidence, statementOf } from '@sotto/client/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
@@ -56,7 +58,7 @@ it('names every check that a verifier makes', async () => {
   const list = await readFile(new URL('../../../docs/reference/attestation-checks.md', import.meta.url), 'utf8');
   const checks = [
     ...[dstackChecks, gatewayChecks, nvidiaChecks, providerChecks, providerReceiptChecks, receiptChecks].flat(),
-    ...[snpCurrencyChecks, snpReportChecks, tdxCollateralChecks, tdxQuoteChecks].flat(),
+    ...[snpCurrencyChecks, snpReportChecks, tdxCollateralChecks, tdxQuoteChecks, releaseChecks].flat(),
   ];
   expect(checks.length).toBeGreaterThan(50);
   expect(checks.filter((check) => !list.includes(`\`${check}\``))).toEqual([]);
@@ -73,12 +75,22 @@ describe('pins of an own build', () => {
   // Computed by sev-snp-measure 0.0.13 from the same files.
   const measurement =
     '060a12d1a334632a2bfe1cfb84ec66dcb1af899329c7aeea6f31c1948a291ba0663444cb490bd069dd9e8281aa6a3fe3';
+  let machine: SnpMachine | undefined;
   const serve = async (shown: string): Promise<void> => {
-    const machine = await SnpMachine.make('milan');
-    service.onEvidence(async (nonce) => ({
-      ...(await simulatedEvidence(nonce, service.stated())),
-      evidence: await machine.shown({ measurement: Uint8Array.from(Buffer.from(shown, 'hex')) }),
-    }));
+    machine ??= await SnpMachine.make('milan');
+    const made = machine;
+    service.onEvidence(async (nonce) => {
+      const document = await simulatedEvidence(nonce, service.stated());
+      const statement = statementBytes({
+        ...{ keySetDigest: keySetDigest(document.key_set), nonce, origin: service.baseOrigin },
+        purpose: statementPurposes.client.hardware,
+      });
+      const evidence = await made.shown({
+        measurement: Uint8Array.from(Buffer.from(shown, 'hex')),
+        reportData: reportDataOf(statement),
+      });
+      return { ...document, evidence };
+    });
   };
   beforeAll(async () => {
     await mkdir(join(folder, 'image'));
@@ -98,6 +110,55 @@ describe('pins of an own build', () => {
     expect(await shell(`${block('measure')}\necho "exit $?"`)).toMatch(
       /FAILED +gateway\.measurement +the machine is none/,
     );
+  });
+
+  it('are compared with recorded evidence, without a connection', async () => {
+    await serve(measurement);
+    await shell(block('measure').split('\n')[0] ?? '');
+    const script = `${block('document')}\n${block('verify-recorded')}\necho "exit $?"`;
+    const out = await shell(script);
+    for (const name of ['gateway.measurement', 'gateway.report_data'])
+      expect(out).toMatch(new RegExp(`passed +${name}\n`));
+    expect(out).toMatch(/skipped +gateway\.tls_key/);
+    expect(out).toContain('Vendor               AMD\n');
+    expect(await shell(script.replace('--nonce "$NONCE"', `--nonce ${'ab'.repeat(32)}`))).toMatch(
+      /FAILED +gateway\.report_data/,
+    );
+  });
+
+  it('come from a release in Sigstore’s log, or in an operator’s own', async () => {
+    const { PrivateSigstore } = await privateSigstore();
+    const now = new Date(Date.now() + 60_000);
+    const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const instance = await PrivateSigstore.start(now, listen);
+    const machine = { name: 'small', measurement, host_data: '00'.repeat(32) };
+    const statement = statementOf(new Date().toISOString(), { machines: { sev_snp: [machine] } });
+    const [, identity = ''] = /--identity (\S+)/.exec(block('release')) ?? [];
+    const [, issuer = ''] = /--issuer (\S+)/.exec(block('release')) ?? [];
+    const bundle = await instance.sign(statement, { identity, issuer });
+    await writeFile(join(folder, 'release.sigstore.json'), JSON.stringify(bundle));
+    await writeFile(join(folder, 'root.json'), JSON.stringify(instance.trustedRoot));
+    await serve(measurement);
+    await rm(join(folder, 'pins.json'), { force: true });
+    // The guide's reader has Sigstore's public instance.
+    const commands = block('release').replace('--pins pins.json', '--pins pins.json --trusted-root root.json');
+    const out = await shell(`${commands}\necho "exit $?"`);
+    expect(out).toContain(`release 0.2.0, commit ${'ab'.repeat(20)}, logged at `);
+    expect(out).toContain(`signed by ${identity} (${issuer} vouched for it)`);
+    expect(out).toMatch(/passed +gateway\.measurement\n/);
+    expect(out).toMatch(/Newest known release 0\.2\.0, logged at \S+ \(less than a day ago\)/);
+    // Made-up hardware: no machine of AMD signed the evidence, so no release is claimed for it.
+    expect(out).toMatch(/Release +not known/);
+
+    await rm(join(folder, 'pins.json'));
+    await writeFile(join(folder, 'statement.json'), statement);
+    const sign = `LOG_KEY=$(sotto release key log.example.com --out release.key)
+      sotto release sign statement.json --key release.key --log log > release.json`;
+    await shell(`${sign}\n${block('own-log')}`);
+    expect(readPins(await readFile(join(folder, 'pins.json'), 'utf8'))).toMatchObject({
+      gateway: { sev_snp: { measurements: [{ measurement, release: '0.2.0' }] } },
+      logs: [{ checkpoint: expect.stringMatching(/^log\.example\.com\n1\n/) }],
+    });
   });
 
   it('are compared with what a machine of the build gave', async () => {

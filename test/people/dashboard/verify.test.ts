@@ -70,10 +70,16 @@ await describeDashboard('verify', (stage) => {
     await page.getByText(/^These pins are invalid: `gateway` must be an object/).waitFor();
     await page
       .getByLabel('Pins, as JSON')
-      .fill(JSON.stringify({ gateway: { provider_registries: [`sha256:${'0'.repeat(64)}`] } }));
+      .fill(
+        JSON.stringify({ gateway: { provider_registries: [`sha256:${'0'.repeat(64)}`] }, releases: [pinnedRelease] }),
+      );
     await page.getByRole('button', { name: 'Verify with these pins' }).click();
     await page.getByText('This tab uses your own pins', { exact: false }).waitFor();
     await page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').waitFor();
+    // The newest release that the pins know. Simulated evidence runs none.
+    await page.getByText(/^0\.2\.0, logged /).waitFor();
+    await page.getByText('Not known from your pins.').waitFor();
+    expect(await report(page)).toMatchObject({ vendor: null, release: null, newest_release: pinnedRelease });
     await page.getByRole('button', { name: 'Use the pins of this build' }).click();
     await expect.poll(() => page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').count()).toBe(0);
   });
@@ -109,6 +115,16 @@ await describeDashboard('verify', (stage) => {
     });
   });
 });
+
+const pinnedRelease = {
+  version: '0.2.0',
+  commit: 'ab'.repeat(20),
+  released_at: '2026-11-20T00:00:00Z',
+  logged_at: '2026-11-20T00:00:00Z',
+  log: 'log.example.com, entry 0',
+  signed_by: { identity: 'https://github.com/example', issuer: 'https://issuer.example' },
+  statement_sha256: 'cd'.repeat(32),
+};
 
 const brokerOrigin = ({ service }: Stage): string => new URL(service.baseUrl).origin;
 

@@ -63,6 +63,7 @@ describe('a broker inside a TDX guest', () => {
     expect(outcomes(verified.checks, 'failed')).toEqual([]);
     expect(outcomes(verified.checks, 'not_made')).toEqual([
       'gateway.registry',
+      'gateway.vendor',
       'gateway.platform',
       'gateway.provenance',
       'gateway.channel',

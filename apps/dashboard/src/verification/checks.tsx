@@ -77,6 +77,7 @@ const checkWords: Readonly<Record<Check['name'], string>> = {
   'gateway.key_set_validity': 'The key set is current, and valid for at most 90 days',
   'gateway.registry': 'The provider registry is pinned',
   'gateway.report_data': 'The hardware signed our nonce, our origin and this key set',
+  'gateway.vendor': 'The hardware is by a vendor that your pins accept',
   'gateway.measurement': 'The measurement is pinned',
   'gateway.platform': 'The processor is pinned, if your pins name any',
   'gateway.provenance': 'The image that the document names is the measured one',

@@ -23,7 +23,15 @@ import {
 } from '../tdx/verify-tdx.ts';
 import type { Check, CheckList, Rungs } from '../verdict.ts';
 import type { GatewayEvidence, GatewaySnpEvidence, GatewayTdxEvidence, Provenance } from './evidence.ts';
-import { type GatewayPins, matchSnp, matchTdx, requireChip, requireProcessor } from './pins.ts';
+import {
+  type GatewayPins,
+  type MatchedPin,
+  matchSnp,
+  matchTdx,
+  requireChip,
+  requireProcessor,
+  requireVendor,
+} from './pins.ts';
 
 /**
  * The checks that a client makes itself, whatever the hardware: the evidence must be for this client, now, and from a
@@ -37,6 +45,7 @@ export const gatewayChecks = [
   'gateway.key_set_validity',
   'gateway.registry',
   'gateway.report_data',
+  'gateway.vendor',
   'gateway.measurement',
   'gateway.platform',
   'gateway.provenance',
@@ -86,6 +95,8 @@ interface HardwareOutcome {
   readonly rungs: Rungs<GatewayEvidenceCheckName> | undefined;
   /** Whether the evidence binds the key set. */
   readonly bound: boolean;
+  /** The pin that the machine matched. */
+  readonly pin: MatchedPin | undefined;
 }
 
 /** Checks one hardware or simulated evidence: its type, its report, and whether the machine is pinned. */
@@ -120,11 +131,14 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
           report,
         )
       : undefined;
+  let pin: MatchedPin | undefined;
   if (report !== undefined) {
-    await checks.make('gateway.measurement', () => matchTdx(report, dstack?.identity, pins));
+    await checks.make('gateway.vendor', () => requireVendor('intel', pins));
+    pin = await checks.make('gateway.measurement', () => matchTdx(report, dstack?.identity, { pins, now: time.now }));
     await checks.make('gateway.platform', () => requireProcessor(tdx.platform, pins));
   }
   return conclude(task, {
+    pin,
     reportData: report?.reportData,
     appCompose: evidence.app_compose,
     own: tdx.checks,
@@ -147,11 +161,14 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
     report && describesDstack(evidence)
       ? await verifyDstackSnp({ appCompose: evidence.app_compose, machineConfig: evidence.machine_config }, report)
       : undefined;
+  let pin: MatchedPin | undefined;
   if (report !== undefined) {
-    await checks.make('gateway.measurement', () => matchSnp(report, dstack?.identity, pins));
+    await checks.make('gateway.vendor', () => requireVendor('amd', pins));
+    pin = await checks.make('gateway.measurement', () => matchSnp(report, dstack?.identity, { pins, now: time.now }));
     await checks.make('gateway.platform', () => requireChip(report, pins));
   }
   return conclude(task, {
+    pin,
     reportData: report?.reportData,
     appCompose: evidence.app_compose,
     own: snp.checks,
@@ -164,6 +181,7 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
 
 /** The findings about hardware of either kind. */
 interface Found {
+  readonly pin: MatchedPin | undefined;
   /** 64 bytes. Undefined if the evidence could not be read. */
   readonly reportData: Bytes | undefined;
   readonly appCompose: string | undefined;
@@ -178,7 +196,7 @@ interface Found {
 /** Makes the checks that all hardware shares, and lists the checks that each verdict requires. */
 async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutcome> {
   const { checks, pins } = task;
-  const { reportData, appCompose, own, dstack, genuine, current, pinsPlatforms } = found;
+  const { pin, reportData, appCompose, own, dstack, genuine, current, pinsPlatforms } = found;
   let bound: true | undefined;
   if (reportData !== undefined) {
     bound = await checks.make('gateway.report_data', () => requireReportData(reportData, task));
@@ -187,6 +205,7 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
   return {
     more: [...own, ...dstack],
     bound: bound ?? false,
+    pin,
     rungs: {
       policy_matched: claims,
       cryptographically_checked: genuine,
@@ -204,7 +223,7 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
 async function checkSimulated(evidence: string, task: HardwareTask): Promise<HardwareOutcome> {
   const more = await verifySimulated(evidenceBytes(evidence), task.statementsOf('simulated'));
   const bound = more.some(({ name, outcome }) => name === 'simulated.signature' && outcome === 'passed');
-  return { more, bound, rungs: undefined };
+  return { more, bound, rungs: undefined, pin: undefined };
 }
 
 /** The statement is built from the client's own nonce and origin. Values that the server echoes prove nothing. */

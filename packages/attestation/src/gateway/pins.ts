@@ -27,10 +27,19 @@ function requireKeys(pin: Readonly<Record<string, unknown>>, context: z.Refineme
   if (open !== undefined) context.addIssue({ code: 'custom', message: openKeyProblem(open) });
 }
 
+/** What any pin says besides the values that a machine must have. */
+const aboutPin = {
+  name: z.string().max(128).optional(),
+  /** The version of the release that the pin comes from. `sotto pins add` writes it. */
+  release: z.string().max(128).optional(),
+  /** From then on, the pin accepts no machine. */
+  expires_at: z.iso.datetime({ error: 'must be a time such as 2027-01-31T00:00:00Z' }).optional(),
+};
+
 /** One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's identity. */
 const tdxMeasurement = z
   .strictObject({
-    name: z.string().max(128).optional(),
+    ...aboutPin,
     mr_td: hex(48),
     rtmr0: hex(48),
     rtmr1: hex(48),
@@ -47,7 +56,7 @@ const tdxMeasurement = z
 /** One SEV-SNP image: the launch measurement, and its configuration by HOST_DATA or by dstack's identity. */
 const snpMeasurement = z
   .strictObject({
-    name: z.string().max(128).optional(),
+    ...aboutPin,
     measurement: hex(48),
     host_data: hex(32).optional(),
     ...dstackIdentity,
@@ -57,11 +66,20 @@ const snpMeasurement = z
   })
   .superRefine((pin, context) => (pin.host_data === undefined ? requireKeys(pin, context) : undefined));
 
+/** Who makes the hardware: `intel` for TDX, `amd` for SEV-SNP. */
+export const hardwareVendors = ['intel', 'amd'] as const;
+export type HardwareVendor = (typeof hardwareVendors)[number];
+
 /**
  * The machines that a client accepts. They ship with the client and never come from the server that it checks.
  * Measurements are sets: new hardware and new releases add entries. Hex is lower case.
  */
 export const gatewayPinsSchema = z.strictObject({
+  /** If given, only hardware of these vendors is accepted. Without its name here, a vendor's machines stay pinned but are refused. */
+  vendors: z
+    .array(z.enum(hardwareVendors, { error: `must be one of ${hardwareVendors.join(', ')}` }))
+    .min(1)
+    .optional(),
   tdx: z
     .strictObject({
       measurements: z.array(tdxMeasurement).min(1),
@@ -103,29 +121,62 @@ export const gatewayPinsSchema = z.strictObject({
 });
 export type GatewayPins = z.infer<typeof gatewayPinsSchema>;
 
+/** The pin that a machine matched: how it is named, and where it comes from. */
+export interface MatchedPin {
+  readonly name: string | undefined;
+  readonly release: string | undefined;
+}
+
+export function requireVendor(vendor: HardwareVendor, { vendors }: GatewayPins): void {
+  if (vendors === undefined) throw new Unmade('the pins choose no vendors');
+  if (!vendors.includes(vendor)) {
+    throw new Refusal(`the hardware is by ${vendor}, and the pins accept only ${vendors.join(', ')}`);
+  }
+}
+
 /** Refuses a TDX machine that is not pinned. The reason shows its measurements. */
-export function matchTdx(report: TdReport, identity: DstackIdentity | undefined, { tdx }: GatewayPins): void {
+export function matchTdx(report: TdReport, identity: DstackIdentity | undefined, question: PinQuestion): MatchedPin {
+  const { tdx } = question.pins;
   if (tdx === undefined) throw new Unmade('no TDX measurements are pinned');
   const [rtmr0, rtmr1, rtmr2, rtmr3] = report.rtmrs.map(toHex);
   const measured = { mr_td: toHex(report.mrTd), rtmr0, rtmr1, rtmr2, rtmr3, mr_config_id: toHex(report.mrConfigId) };
-  requirePinned({ ...measured, ...measuredIdentity(identity) }, tdx.measurements);
+  return requirePinned({ ...measured, ...measuredIdentity(identity) }, tdx.measurements, question.now);
 }
 
 /** Refuses a SEV-SNP machine that is not pinned. The reason shows its measurements. */
-export function matchSnp(report: SnpReport, identity: DstackIdentity | undefined, { sev_snp }: GatewayPins): void {
+export function matchSnp(report: SnpReport, identity: DstackIdentity | undefined, question: PinQuestion): MatchedPin {
+  const { sev_snp } = question.pins;
   if (sev_snp === undefined) throw new Unmade('no SEV-SNP measurements are pinned');
   const measured = { measurement: toHex(report.measurement), host_data: toHex(report.hostData) };
-  requirePinned({ ...measured, ...measuredIdentity(identity) }, sev_snp.measurements);
+  return requirePinned({ ...measured, ...measuredIdentity(identity) }, sev_snp.measurements, question.now);
 }
 
-/** One pin must match in every value that it names. */
+interface PinQuestion {
+  readonly pins: GatewayPins;
+  readonly now: Date;
+}
+
+type Pin = { readonly [field in keyof typeof aboutPin]?: string | undefined };
+
+/** One pin must match in every value that it names, and must not have expired. */
 function requirePinned(
   measured: Readonly<Record<string, string | undefined>>,
-  pins: readonly Readonly<Record<string, string | undefined>>[],
-): void {
-  const agrees = (pin: Readonly<Record<string, string | undefined>>) =>
-    Object.entries(pin).every(([field, value]) => field === 'name' || value === undefined || measured[field] === value);
-  if (pins.some(agrees)) return;
+  pins: readonly Pin[],
+  now: Date,
+): MatchedPin {
+  const agrees = (pin: Pin) =>
+    Object.entries(pin).every(
+      ([field, value]) => Object.hasOwn(aboutPin, field) || value === undefined || measured[field] === value,
+    );
+  const agreed = pins.filter(agrees);
+  const isCurrent = ({ expires_at }: Pin) => expires_at === undefined || now.getTime() < Date.parse(expires_at);
+  const { name, release } = agreed.find(isCurrent) ?? refuse(agreed, measured);
+  return { name, release };
+}
+
+function refuse(agreed: readonly Pin[], measured: Readonly<Record<string, string | undefined>>): never {
+  const [expired] = agreed;
+  if (expired !== undefined) throw new Refusal(`the pin of this machine expired at ${expired.expires_at}`);
   const shown = Object.entries(measured).map(([field, value]) => `${field} ${value ?? 'unknown'}`);
   throw new Refusal(`the machine is none that is pinned: ${shown.join(', ')}`);
 }

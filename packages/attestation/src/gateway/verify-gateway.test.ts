@@ -33,6 +33,7 @@ describe('a gateway with valid evidence', () => {
     expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx', keySet });
     expect(notMade(result.checks)).toEqual([
       'gateway.registry',
+      'gateway.vendor',
       'gateway.platform',
       'gateway.provenance',
       'gateway.channel',
@@ -192,7 +193,12 @@ describe('a gateway that is untrusted', () => {
 it('accepts only pinned provider registries, and shows the digest of another', async () => {
   const { provider_registry_digest: digest } = keySet;
   const pinned = await verify(await tdxDocument(), { pins: { ...pins, provider_registries: [digest] } });
-  expect(notMade(pinned.checks)).toEqual(['gateway.platform', 'gateway.provenance', 'gateway.channel']);
+  expect(notMade(pinned.checks)).toEqual([
+    'gateway.vendor',
+    'gateway.platform',
+    'gateway.provenance',
+    'gateway.channel',
+  ]);
   expect(pinned.verdict).toBe('hardware_verified');
   expect(reasonOf((await verify(await tdxDocument())).checks, 'gateway.registry')).toContain(digest);
 });
@@ -201,7 +207,12 @@ it('requires a pinned platform for hardware_verified if platforms are given', as
   const verifyOn = async (platform: string) =>
     verify(await tdxDocument(), { pins: { ...pins, tdx: { ...pins.tdx, platforms: [platform] } } as GatewayPins });
   const result = await verifyOn('aa'.repeat(16));
-  expect(notMade(result.checks)).toEqual(['gateway.registry', 'gateway.provenance', 'gateway.channel']);
+  expect(notMade(result.checks)).toEqual([
+    'gateway.registry',
+    'gateway.vendor',
+    'gateway.provenance',
+    'gateway.channel',
+  ]);
   expect(result.verdict).toBe('hardware_verified');
   expect((await verifyOn('ab'.repeat(16))).verdict).toBe('untrusted');
 });

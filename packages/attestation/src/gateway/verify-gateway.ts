@@ -23,7 +23,7 @@ import {
   type HardwareVerifiers,
 } from './check-hardware.ts';
 import { type GatewayEvidence, gatewayEvidenceSchema } from './evidence.ts';
-import { type GatewayPins, gatewayPinsSchema } from './pins.ts';
+import { type GatewayPins, gatewayPinsSchema, type MatchedPin } from './pins.ts';
 
 export interface GatewayChallenge {
   /** The client's own fresh nonce: 64 lower-case hex digits. */
@@ -64,6 +64,8 @@ export interface GatewayVerification {
   readonly keySet: KeySet | undefined;
   /** The strongest binding that was checked. Trust it only as far as the verdict. */
   readonly binding: ChannelBinding;
+  /** The pin that the machine's measurements equal. Trust it only as far as the verdict. */
+  readonly pin: MatchedPin | undefined;
 }
 
 const defaultToleranceMs = 5 * 60_000;
@@ -112,7 +114,7 @@ export async function verifyGatewayUnder(
       );
     },
   };
-  const { more, rungs, bound } = await checkHardware(evidence.evidence, task);
+  const { more, rungs, bound, pin } = await checkHardware(evidence.evidence, task);
   if (channel === undefined) {
     await checks.make('gateway.channel', () => refuseLess(keys.keySet, pins, challenge));
   } else if (root !== undefined && !bound) {
@@ -127,10 +129,11 @@ export async function verifyGatewayUnder(
     teeType: evidence.evidence.tee_type,
     keySet: bound ? keys.keySet : undefined,
     binding: bound ? bindingOf(all) : 'none',
+    pin,
   };
 }
 
-const unbound = { keySet: undefined, binding: 'none' } as const;
+const unbound = { keySet: undefined, binding: 'none', pin: undefined } as const;
 
 function bindingOf(checks: readonly Check<GatewayEvidenceCheckName>[]): ChannelBinding {
   const isPassed = (name: GatewayCheckName) =>

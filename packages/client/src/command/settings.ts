@@ -125,26 +125,27 @@ function whyUnreadable(error: unknown): string {
  * or change. The user cannot change the mode of other owners' files, such as mounted secrets, so they are accepted.
  * Windows does not have such modes; `userId` is undefined there.
  */
-export function readKeyFile(file: string, userId: number | undefined): string {
+export function readKeyFile(file: string, userId: number | undefined, option = '--key-file'): string {
   try {
     // Check and read through one descriptor: the path may name another file in between.
     const descriptor = openSync(file, 'r');
     try {
       const stat = fstatSync(descriptor);
-      if (stat.isFile() && stat.uid === userId && (stat.mode & 0o077) !== 0) throw openToOthers(file, stat.mode);
+      if (stat.isFile() && stat.uid === userId && (stat.mode & 0o077) !== 0)
+        throw openToOthers(option, file, stat.mode);
       return readFileSync(descriptor, 'utf8');
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--key-file ${file}: ${whyUnreadable(error)}.`);
+    throw new UsageError(`${option} ${file}: ${whyUnreadable(error)}.`);
   }
 }
 
-const openToOthers = (file: string, mode: number): UsageError =>
+const openToOthers = (option: string, file: string, mode: number): UsageError =>
   new UsageError(
-    `--key-file ${file}: its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}, so other users of this machine can read or change it. Run \`chmod 600 ${quoted(file)}\`.`,
+    `${option} ${file}: its mode is ${(mode & 0o777).toString(8).padStart(4, '0')}, so other users of this machine can read or change it. Run \`chmod 600 ${quoted(file)}\`.`,
   );
 
 /** Quotes a path for a shell. */

@@ -2,9 +2,11 @@ import { ClientError } from '../errors.ts';
 import { PurseError } from '../purse/credit-service.ts';
 import { chatCommand, chatHelp } from './chat-command.ts';
 import { measureCommand, measureHelp } from './measure-command.ts';
+import { pinsCommand, pinsHelp } from './pins-command.ts';
 import { playgroundCommand, playgroundHelp } from './playground-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { purseCommand, purseHelp } from './purse-command.ts';
+import { releaseCommand, releaseHelp } from './release-command.ts';
 import { runCommand, runHelp } from './run-command.ts';
 import { exitCodeOf, printableLine, type Terminal, UsageError } from './terminal.ts';
 import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
@@ -19,6 +21,8 @@ interface Command {
 const commands: ReadonlyMap<string, Command> = new Map([
   ['verify', { help: verifyHelp, run: verifyCommand }],
   ['measure', { help: measureHelp, run: measureCommand }],
+  ['pins', { help: pinsHelp, run: pinsCommand }],
+  ['release', { help: releaseHelp, run: releaseCommand }],
   ['run', { help: runHelp, run: runCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
   ['chat', { help: chatHelp, run: chatCommand }],
@@ -31,6 +35,8 @@ const help = `sotto: use a model gateway that you verify instead of trust.
 
   sotto verify URL     check which code a confidential origin runs
   sotto measure KIND   compute the pins of your own build, without its hardware
+  sotto pins add BUNDLE   pin the machines of a release that a public log has
+  sotto release        for operators: sign and log a release
   sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
   sotto chat           chat with a model through the private flow

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
-import { bindingSentences, relaySentence } from '@sotto/wire';
+import { bindingSentences, parseJson, relaySentence } from '@sotto/wire';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
+import { type ReleaseStanding, releasesOf, vendorOf } from '../pins/running-release.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import {
   type EnclaveAbsence,
@@ -15,7 +16,9 @@ import {
   type VerificationReport,
   verifyWith,
 } from '../report/verify.ts';
-import { asUsage, onlyOne, readKey, readPinsFile, readWord, requiredAddress } from './settings.ts';
+import { type Recording, verifyRecorded } from '../report/verify-recorded.ts';
+import { releaseWords } from './explain-pins.ts';
+import { asUsage, onlyOne, readKey, readPinsFile, readText, readWord, required, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyHelp = `sotto verify URL: check which code a confidential origin runs. It sends only a fresh nonce. Without a URL it takes
@@ -28,6 +31,11 @@ the variable BASE_URL.
   --self-signed        connect even if no trusted authority signed the certificate
   --allow-simulated    for development: accept simulated evidence from a service on this machine
   --relay URL          connect through a SOCKS5 or HTTP proxy, such as socks5://127.0.0.1:9050
+
+With --recorded, it checks evidence that was recorded, and connects to nothing:
+  --recorded FILE      an answer of GET /v1/gateway/attestation
+  --nonce HEX          the nonce that it was requested with
+  --recorded-at TIME   when, such as 2026-11-29T10:00:00Z (default: now)
 
 With --model, it also verifies a provider's enclave. This is free but needs an inference key. The pins must name the
 provider's family, its name for the model, and its machines.
@@ -60,6 +68,9 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       'control-url': { type: 'string' },
       'key-file': { type: 'string' },
       'require-provider': { type: 'string' },
+      recorded: { type: 'string' },
+      nonce: { type: 'string' },
+      'recorded-at': { type: 'string' },
     },
   });
   if (values['allow-simulated'] === true && values.require !== undefined) {
@@ -78,9 +89,13 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
     acceptableEnclaveVerdicts,
   );
   const pins = readPinsFile(values.pins);
-  const report = await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) });
+  const recording = readRecording(values, origin);
+  const report =
+    recording === undefined
+      ? await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) })
+      : await verifyRecorded(recording, pins).then((gateway) => ({ gateway, releases: releasesOf(pins, gateway) }));
   terminal.out(values.json ? reportJson(report) : reportText(report));
-  const { gateway, enclave } = report;
+  const { gateway, enclave }: VerificationReport = report;
   const isSimulated = values['allow-simulated'] === true && isHonestSimulation(gateway);
   if (isHonestSimulation(gateway)) {
     const advice = isSimulated ? '' : ' For development, accept it with --allow-simulated.';
@@ -121,10 +136,44 @@ function readEnclave(
   };
 }
 
+/** Reads what `--recorded` names. Options that need a connection are refused with it: they would be ignored. */
+function readRecording(
+  values: { readonly [name in keyof typeof liveOptions | 'recorded' | 'nonce' | 'recorded-at']?: unknown },
+  origin: string,
+): Recording | undefined {
+  const { recorded, nonce, 'recorded-at': time } = values;
+  if (typeof recorded !== 'string') {
+    if (nonce === undefined && time === undefined) return undefined;
+    throw new UsageError(`${nonce === undefined ? '--recorded-at' : '--nonce'} needs --recorded.`);
+  }
+  const live = Object.keys(liveOptions).find((name) => Reflect.get(values, name) !== undefined);
+  if (live !== undefined) throw new UsageError(`--recorded connects to nothing. Leave it or --${live} out.`);
+  const recordedAt = typeof time === 'string' ? Date.parse(time) : Date.now();
+  if (Number.isNaN(recordedAt)) {
+    throw new UsageError(`--recorded-at must be a time such as 2026-11-29T10:00:00Z; got "${String(time)}".`);
+  }
+  return {
+    document: parseJson(readText('--recorded', recorded)),
+    origin,
+    nonce: required('--nonce', typeof nonce === 'string' ? nonce : undefined, 'Evidence is for one nonce.'),
+    recordedAt,
+  };
+}
+
+const liveOptions = {
+  model: true,
+  provider: true,
+  privacy: true,
+  'control-url': true,
+  'key-file': true,
+  relay: true,
+  'self-signed': true,
+} as const;
+
 /** Formats a report for people: one line for each check, with its reason. */
-function reportText({ gateway, enclave }: VerificationReport): string {
+function reportText({ gateway, releases, enclave }: VerificationReport): string {
   return [
-    ...standing(gateway),
+    ...standing(gateway, releases),
     '',
     ...checkLines(gateway.checks),
     ...(enclave === undefined ? [] : ['', ...enclaveLines(enclave)]),
@@ -133,18 +182,31 @@ function reportText({ gateway, enclave }: VerificationReport): string {
   ].join('\n');
 }
 
-function standing(verification: OriginVerification): string[] {
-  const { origin, verdict, teeType, verifiedAt, tlsKeySeen, binding, absence } = verification;
+const vendors = { intel: 'Intel', amd: 'AMD' } as const;
+
+function standing(
+  { origin, verdict, teeType, verifiedAt, tlsKeySeen, binding, absence, pin }: OriginVerification,
+  { running, newest }: ReleaseStanding,
+): string[] {
+  const vendor = vendorOf(teeType);
   return [
     `Confidential origin  ${origin}`,
     `Verdict              ${verdict}`,
     `Evidence             ${teeType ?? 'none'}${teeType === 'simulated' ? ': no hardware protects your content' : ''}`,
+    ...(vendor === undefined ? [] : [`Vendor               ${vendors[vendor]}`]),
+    ...(pin === undefined ? [] : [`Release              ${runningWords(running, verifiedAt)}`]),
+    ...(newest === undefined ? [] : [`Newest known release ${printableLine(releaseWords(newest, verifiedAt))}`]),
     `TLS key              ${tlsKeySeen ? 'seen' : 'not seen: the connection does not use TLS, or its key is hidden'}`,
     `Binding              ${binding}: ${bindingSentences[binding]}`,
     `Verified at          ${new Date(verifiedAt).toISOString()}`,
     ...(absence === undefined ? [] : [`Why                  ${absence}`]),
   ];
 }
+
+const runningWords = (running: ReleaseStanding['running'], now: number): string =>
+  running === undefined
+    ? 'not known: the pin was made by hand, or the evidence is not genuine'
+    : printableLine(releaseWords(running, now));
 
 function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
   if (!isVerified(enclave))

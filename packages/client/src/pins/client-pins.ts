@@ -15,6 +15,7 @@ import {
   repeatedName,
 } from '@sotto/wire';
 import * as z from 'zod';
+import { type PinnedRelease, pinnedReleaseSchema, type ReleaseLog, releaseLogSchema } from './pinned-release.ts';
 import shipped from './pins.json' with { type: 'json' };
 
 /**
@@ -27,6 +28,10 @@ export interface ClientPins {
   readonly providers?: Readonly<Record<string, EnclavePins>> | undefined;
   /** The issuer of blind credits, and its key of each year. */
   readonly credits?: CreditIssuer | undefined;
+  /** Where the gateway's machines come from. `sotto pins add` writes it. */
+  readonly releases?: readonly PinnedRelease[] | undefined;
+  /** Operators' logs whose releases are accepted. */
+  readonly logs?: readonly ReleaseLog[] | undefined;
 }
 
 /** The pins of this build: measurements of the releases that existed when it was built. */
@@ -73,6 +78,8 @@ const clientPinsSchema = z.strictObject({
   gateway: gatewayPinsSchema,
   providers: z.record(providerIdSchema, enclavePinsSchema).optional(),
   credits: creditIssuerSchema.optional(),
+  releases: z.array(pinnedReleaseSchema).optional(),
+  logs: z.array(releaseLogSchema).optional(),
 });
 
 /** Reads a file of pins. Returns a sentence about the problem if the file is invalid. */

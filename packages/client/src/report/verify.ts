@@ -18,6 +18,7 @@ import {
 } from '../options.ts';
 import { readOrigin, requireApart } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { type ReleaseStanding, releasesOf, vendorOf } from '../pins/running-release.ts';
 import { Control } from '../private/control.ts';
 
 /** The provider whose enclave to verify, too. */
@@ -54,6 +55,8 @@ export interface EnclaveAbsence {
 /** The result of a verification, each hop by itself: the confidential origin and the provider. */
 export interface VerificationReport {
   readonly gateway: OriginVerification;
+  /** By the pins of the verification. */
+  readonly releases: ReleaseStanding;
   /** For the requested route. Evidence of another route is `untrusted`. */
   readonly enclave?: EnclaveVerification | EnclaveAbsence;
 }
@@ -92,8 +95,9 @@ export async function verifyWith(
   if (control !== undefined) requireApart(control, confidential);
   const asked = enclave && control && { ...enclave, controlOrigin: control.origin };
   const gateway = await verifyOrigin({ platform, verifyGateway, origin: checked, pins: pins.gateway, now, signal });
-  if (asked === undefined) return { gateway };
-  return { gateway, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
+  const releases = releasesOf(pins, gateway);
+  if (asked === undefined) return { gateway, releases };
+  return { gateway, releases, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
 }
 
 interface Way {
@@ -139,7 +143,7 @@ async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
 }
 
 /** Formats a report for programs. */
-export function reportJson({ gateway, enclave }: VerificationReport): string {
+export function reportJson({ gateway, releases, enclave }: VerificationReport): string {
   const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, binding, absence, checks, keySet } = gateway;
   return `${JSON.stringify(
     {
@@ -148,6 +152,9 @@ export function reportJson({ gateway, enclave }: VerificationReport): string {
       verified_at: new Date(verifiedAt).toISOString(),
       verdict,
       tee_type: teeType ?? null,
+      vendor: vendorOf(teeType) ?? null,
+      release: releases.running ?? null,
+      newest_release: releases.newest ?? null,
       tls_key_seen: tlsKeySeen,
       binding,
       ...(absence === undefined ? {} : { absence }),

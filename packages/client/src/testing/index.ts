@@ -31,3 +31,6 @@ export { fetchOver, makePrivateClient, makePrivateFetch, type PrivateClient } fr
 export { readQuestion } from '../private/question.ts';
 export { programsWith } from '../proxy/local-caller.ts';
 export { type ProxyOptions, proxyHandler } from '../proxy/proxy-handler.ts';
+export { statementOf } from '../releases/testing/made-release.ts';
+/** Sigstore's own tools, which take long to load. */
+export const privateSigstore = () => import('../releases/testing/private-sigstore.ts');

@@ -7,6 +7,7 @@ const verification = (part: Partial<OriginVerification>): OriginVerification => 
   checks: [],
   teeType: 'tdx',
   keySet: undefined,
+  pin: undefined,
   origin: 'https://api.example.com',
   nonce: '',
   verifiedAt: 0,

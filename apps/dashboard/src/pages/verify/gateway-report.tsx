@@ -1,4 +1,4 @@
-import type { OriginVerification } from '@sotto/client';
+import type { ClientPins, OriginVerification, PinnedRelease } from '@sotto/client';
 import { bindingSentences } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -22,8 +22,14 @@ import { provenanceOf } from './verify-rules.ts';
 
 const evidenceNames = { tdx: 'Intel TDX', sev_snp: 'AMD SEV-SNP', simulated: 'Simulated' } as const;
 
+interface Verified {
+  verification: OriginVerification;
+  /** Those of the verification. Undefined for those of this build. */
+  pins: ClientPins | undefined;
+}
+
 /** One verification of hop 1: the verdict, its evidence, and every check. */
-export function GatewayReport({ verification }: { verification: OriginVerification }) {
+export function GatewayReport({ verification, pins }: Verified) {
   const { verdict, checks, teeType, absence } = verification;
   const { failed, notMade, passed } = byOutcome(checks);
   return (
@@ -37,7 +43,7 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
           </p>
         </Notice>
       )}
-      <Card title="Verdict" actions={<CopyReport verification={verification} />}>
+      <Card title="Verdict" actions={<CopyReport verification={verification} pins={pins} />}>
         <div className="grid gap-6 lg:grid-cols-2">
           <div className="space-y-2">
             <p className="text-lg">
@@ -52,7 +58,7 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
           <VerdictLadder verdict={verdict} />
         </div>
       </Card>
-      <Evidence verification={verification} />
+      <Evidence verification={verification} pins={pins} />
       {verdict !== 'unavailable' && (
         <Card title="Checks" lead="One failed check makes the verdict “Untrusted”. A skipped check never raises it.">
           <CheckGroups checks={checks} />
@@ -62,8 +68,10 @@ export function GatewayReport({ verification }: { verification: OriginVerificati
   );
 }
 
-function Evidence({ verification }: { verification: OriginVerification }) {
+function Evidence({ verification, pins }: Verified) {
   const { origin, nonce, verifiedAt, teeType, keySet, binding, document } = verification;
+  const { data: client } = useClient();
+  const releases = client?.releasesOf(pins ?? client.shippedPins, verification);
   const provenance = provenanceOf(document);
   const code = (text: string) => <code className="font-mono text-sm break-all">{text}</code>;
   return (
@@ -73,6 +81,8 @@ function Evidence({ verification }: { verification: OriginVerification }) {
           { name: 'Confidential origin', value: code(origin) },
           { name: 'Evidence', value: teeType === undefined ? 'None' : evidenceNames[teeType] },
           { name: 'Binding', value: bindingSentences[binding] },
+          { name: 'Release', value: releaseWords(releases?.running, 'Not known from your pins.') },
+          { name: 'Newest known release', value: releaseWords(releases?.newest, 'Your pins name no releases.') },
           { name: 'Verified at', value: formatInstant(verifiedAt) },
           { name: 'Nonce of this browser', value: code(nonce) },
           ...(keySet === undefined
@@ -117,12 +127,17 @@ function Evidence({ verification }: { verification: OriginVerification }) {
   );
 }
 
+const useClient = () => useQuery({ queryKey: ['client'], queryFn: loadClient, staleTime: Number.POSITIVE_INFINITY });
+
+const releaseWords = (release: PinnedRelease | undefined, otherwise: string): string =>
+  release === undefined ? otherwise : `${release.version}, logged ${formatInstant(Date.parse(release.logged_at))}`;
+
 /** The report in the form of `sotto verify --json`. */
-function CopyReport({ verification }: { verification: OriginVerification }) {
-  const { data: text } = useQuery({
-    queryKey: ['report', verification.nonce],
-    queryFn: async () => (await loadClient()).reportJson({ gateway: verification }),
-    staleTime: Number.POSITIVE_INFINITY,
+function CopyReport({ verification, pins }: Verified) {
+  const { data: client } = useClient();
+  const text = client?.reportJson({
+    gateway: verification,
+    releases: client.releasesOf(pins ?? client.shippedPins, verification),
   });
   return text === undefined ? null : <CopyButton text={text} label="Copy the report as JSON" />;
 }

@@ -20,7 +20,8 @@ const verifyCommand = (verification: OriginVerification | undefined): string =>
 /** `/verify`: what runs at the confidential origin, and behind its enclave routes, check by check. */
 export function VerifyPage() {
   const user = useSignedIn();
-  const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery(ownPins.use()));
+  const pins = ownPins.use();
+  const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery(pins));
   return (
     <Page
       title="Verify"
@@ -36,7 +37,7 @@ export function VerifyPage() {
       ) : data === undefined ? (
         <Loading label="The broker is being verified" lines={12} />
       ) : (
-        <GatewayReport verification={data} />
+        <GatewayReport verification={data} pins={pins} />
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card

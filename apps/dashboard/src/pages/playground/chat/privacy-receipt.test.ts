@@ -10,6 +10,7 @@ const gateway = (part: Partial<OriginVerification>): OriginVerification => ({
   checks: [],
   teeType: 'tdx',
   keySet: undefined,
+  pin: undefined,
   origin: 'https://broker.example',
   nonce: '',
   verifiedAt: 0,
