@@ -30,7 +30,7 @@ export interface Upkeep {
 /** The interval for what nothing announced, because a message was lost or the state lost what it had. */
 const unaskedMs = 5_000;
 /** Announcements of this time are read together. */
-const gatherMs = 100;
+const gatherMs = 250;
 /** The pause after a failure. */
 const pauseMs = 500;
 const measureMs = 5_000;
@@ -55,7 +55,7 @@ export function keepUp(kept: Kept): Upkeep {
     ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
     repeat(resendMs, () => holds.resend()),
     repeat(reconcileMs, reconcileInTurn(kept)),
-    repeat(leaseMs, () => renewLeases(kept, follow.wake)),
+    repeat(leaseMs, renewLeases(kept, follow.wake)),
   ];
   return {
     get isPublished() {
@@ -96,10 +96,13 @@ function reconcileInTurn({ holds, events }: Kept): () => Promise<void> {
 }
 
 /** A state that lost this broker's leases may have lost the registry, too: then `onLost` is called. */
-async function renewLeases({ leases }: Kept, onLost: () => void): Promise<boolean> {
-  await leases.renew();
-  if (leases.isSettled) return false;
-  onLost();
-  await new Promise((resolve) => setTimeout(resolve, unsettledMs));
-  return !leases.isSettled;
+function renewLeases({ leases }: Kept, onLost: () => void): () => Promise<boolean> {
+  return async () => {
+    const wasSettled = leases.isSettled;
+    await leases.renew();
+    if (leases.isSettled) return false;
+    if (wasSettled) onLost();
+    await new Promise((resolve) => setTimeout(resolve, unsettledMs));
+    return !leases.isSettled;
+  };
 }

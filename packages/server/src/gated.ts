@@ -9,7 +9,7 @@ const shedReportMs = 1000;
 interface GateOptions {
   /** The paths that pages of any origin may call. */
   readonly isOpenToPages: (path: string) => boolean;
-  /** Called once a second with the number of requests rejected for overload, if there were any. */
+  /** Called at most once a second with the number of requests rejected for overload since. */
   readonly onShed: (requests: number) => void;
 }
 
@@ -25,10 +25,15 @@ export function gated({ isOpenToPages, onShed }: GateOptions, handler: RequestLi
     after: (task, ms) => setTimeout(task, ms).unref(),
   });
   let shed = 0;
-  const report = setInterval(() => {
-    if (shed > 0) onShed(shed);
-    shed = 0;
-  }, shedReportMs).unref();
+  let report: NodeJS.Timeout | undefined;
+  const countShed = (): void => {
+    shed += 1;
+    report ??= setTimeout(() => {
+      onShed(shed);
+      shed = 0;
+      report = undefined;
+    }, shedReportMs).unref();
+  };
   const refuseAs =
     (error: ServiceError): RequestListener =>
     (request, response) => {
@@ -45,7 +50,7 @@ export function gated({ isOpenToPages, onShed }: GateOptions, handler: RequestLi
         handler(request, response);
       },
       refuse() {
-        shed += 1;
+        countShed();
         refuseForLoad(request, response);
       },
     });
@@ -54,7 +59,7 @@ export function gated({ isOpenToPages, onShed }: GateOptions, handler: RequestLi
     const isHealth = request.url === '/healthz' || request.url === '/readyz';
     (isHealth ? handler : admitInTurn)(request, response);
   };
-  return { admitting, stop: () => clearInterval(report) };
+  return { admitting, stop: () => clearTimeout(report) };
 }
 
 const overloaded = new ServiceError('service_unavailable', {

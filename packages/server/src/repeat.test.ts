@@ -111,3 +111,17 @@ it('waits for the interval after a failure, whoever wakes it', async () => {
   expect(runs).toBe(2);
   await task.stop();
 });
+
+it('is woken in the very moment in which a run ends', async () => {
+  let runs = 0;
+  const task = repeat(60_000, async () => {
+    runs += 1;
+  });
+  task.start();
+  await Promise.resolve();
+  task.wake();
+  await vi.advanceTimersByTimeAsync(1000);
+  task.wake();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(runs).toBeGreaterThan(1);
+});

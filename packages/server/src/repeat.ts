@@ -33,21 +33,21 @@ export function repeat(
   const run = (): void => {
     state = 'running';
     woken = false;
-    running = task()
-      .then(
-        (more) => (more === true ? 0 : woken ? gatherMs : intervalMs),
-        (error: unknown) => {
-          onFailed(error);
-          // So that a wake-up does not cut the pause short.
-          woken = true;
-          return pauseMs;
-        },
-      )
-      .then((ms) => {
-        if (state === 'stopped') return;
-        state = 'waiting';
-        runAfter(ms);
-      });
+    // In one callback, because a wake-up between two of them would be forgotten until the interval ends.
+    const wait = (ms: number): void => {
+      if (state === 'stopped') return;
+      state = 'waiting';
+      runAfter(ms);
+    };
+    running = task().then(
+      (more) => wait(more === true ? 0 : woken ? gatherMs : intervalMs),
+      (error: unknown) => {
+        onFailed(error);
+        // So that a wake-up does not cut the pause short.
+        woken = true;
+        wait(pauseMs);
+      },
+    );
   };
   return {
     start: run,

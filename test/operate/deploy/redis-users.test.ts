@@ -253,6 +253,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
       ...[
         'FUNCTION LIST',
         'SUBSCRIBE x',
+        'SUBSCRIBE sotto:settled',
         'PSUBSCRIBE *',
         'PUBLISH x y',
         'DUMP sotto:catalog',

@@ -18,8 +18,8 @@ describe('the rotation of secrets', () => {
     await stage?.stop();
   });
 
-  /** Control refreshes its projection every two seconds, a page at a time. Here all records fit on one page. */
-  const refreshedMs = 6000;
+  /** Control refreshes its projection every five seconds, a page at a time. Here all records fit on one page. */
+  const refreshedMs = 12_000;
 
   it('every secret is rotated in three rounds under load, and no client is affected', async (context) => {
     if (stage === undefined) return context.skip('no Redis, or no HAProxy');

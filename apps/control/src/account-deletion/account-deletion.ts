@@ -72,7 +72,7 @@ async function closeAccount({ pool, state }: ClosingDependencies, accountId: str
   });
 }
 
-const closeMs = 5_000;
+const closeMs = 6_000;
 const isClosing = 'exists (select from accounts where deleted_at is not null and closed_at is null)';
 const batch = 50;
 

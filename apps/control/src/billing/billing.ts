@@ -38,7 +38,7 @@ export interface BillingDependencies extends BillingOptions {
 const reconcileMs = 2_000;
 const forgetMs = 60_000;
 const autoTopUpMs = 2_000;
-const lowBalanceMs = 5_000;
+const lowBalanceMs = 6_000;
 
 const noStripe = { cards: undefined, webhook: undefined };
 

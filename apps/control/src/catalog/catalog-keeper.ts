@@ -167,6 +167,6 @@ export class CatalogKeeper {
   /** False if the state has lost the snapshot that this process published. */
   async #isPublished(): Promise<boolean> {
     const version = this.#catalog?.version;
-    return version === undefined || (await this.#deps.state.readCatalog(version - 1)) !== undefined;
+    return version === undefined || ((await this.#deps.state.catalogVersion()) ?? 0) >= version;
   }
 }

@@ -30,7 +30,7 @@ export interface CatalogDependencies {
 /** The interval for what nothing announced, because a message was lost or the state lost what it had. */
 const unaskedMs = 5_000;
 /** Announcements of this time are read together. */
-const gatherMs = 100;
+const gatherMs = 250;
 /** The pause after a failure. */
 const pauseMs = 500;
 const measureMs = 5_000;

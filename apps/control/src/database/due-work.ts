@@ -6,7 +6,7 @@ import { prepared } from './prepared.ts';
 export interface Due {
   /** An SQL condition. `$1` is the present time. */
   readonly question: string;
-  /** The interval at which it is asked, in ms: a number of seconds. */
+  /** The interval at which it is asked, in ms: a multiple of `askMs`. */
   readonly everyMs: number;
 }
 

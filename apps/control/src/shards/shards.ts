@@ -26,7 +26,7 @@ const epochMs = 1_000;
 const epochPauseMs = 500;
 /** The interval of checks while a shard is about to be opened. */
 const unsettledMs = 50;
-const reapMs = 5_000;
+const reapMs = 4_000;
 
 export function buildShards(deps: ShardsDependencies): Shards {
   const { state, events } = deps;

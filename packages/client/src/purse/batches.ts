@@ -9,7 +9,7 @@ const hourMs = 3_600_000;
 const restMs = { least: hourMs, most: 24 * hourMs };
 
 /** Where a purse's batches get the time, and how long their credits rest. */
-export interface LotTiming {
+export interface BatchTiming {
   readonly now: () => number;
   readonly random: (least: number, below: number) => number;
 }
@@ -17,10 +17,10 @@ export interface LotTiming {
 /** The batches of a purse: credits that are blinded and stored, until the issuer has signed them. */
 export class Batches {
   readonly #file: PurseFile;
-  readonly #now: LotTiming['now'];
-  readonly #random: LotTiming['random'];
+  readonly #now: BatchTiming['now'];
+  readonly #random: BatchTiming['random'];
 
-  constructor(file: PurseFile, { now, random }: LotTiming) {
+  constructor(file: PurseFile, { now, random }: BatchTiming) {
     this.#file = file;
     this.#now = now;
     this.#random = random;

@@ -104,6 +104,7 @@ export function createMemoryState({
       store.catalog = snapshot;
       store.published.wake();
     },
+    catalogVersion: async () => store.catalog?.version,
     readCatalog: async (knownVersion) =>
       store.catalog !== undefined && store.catalog.version > knownVersion ? store.catalog : undefined,
     async publishRegistry(published) {

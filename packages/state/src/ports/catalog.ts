@@ -6,6 +6,8 @@ import type { StateWatch } from './watch.ts';
 export interface CatalogPort {
   /** Publishes a snapshot unless the state has a newer one. */
   publishCatalog(snapshot: CatalogSnapshot): Promise<void>;
+  /** The version of the snapshot that is published. Undefined if there is none. */
+  catalogVersion(): Promise<number | undefined>;
   /** Returns the snapshot if it is newer than `knownVersion`, else undefined. */
   readCatalog(knownVersion: number): Promise<CatalogSnapshot | undefined>;
   publishRegistry(registry: RegistryPublic): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * The channels on which the state announces that there is something to read. A message says nothing else. The users of brokers and of
- * control need the right to both (`deploy/redis`).
+ * The channels on which the state announces that there is something to read. A message says nothing else. Both planes send
+ * both, and brokers hear `published` alone (`deploy/redis`).
  */
 export const channels = {
   /** `settle` says that a shard's stream has a first entry. */

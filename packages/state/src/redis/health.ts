@@ -35,12 +35,10 @@ export function redisHealth(runner: ScriptRunner, announce: () => void): HealthP
         (penalty, step) => step(penalty),
         readJson(current, penaltySchema),
       );
-      const reply = await runner.run('replaceField', penaltiesKey, [
-        key,
-        current,
-        JSON.stringify(replacement),
-        penaltiesTtlS,
-      ]);
+      const next = JSON.stringify(replacement);
+      // An attempt that began before the last strike changes nothing, and a provider that is down fails hundreds of those.
+      if (next === current) return;
+      const reply = await runner.run('replaceField', penaltiesKey, [key, current, next, penaltiesTtlS]);
       if (reply === 1) return announce();
       current = String(reply);
     }

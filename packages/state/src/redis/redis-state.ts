@@ -105,15 +105,19 @@ const catalogKey = 'sotto:catalog';
 const registryKey = 'sotto:registry';
 
 function redisCatalog(runner: ScriptRunner, announce: () => void): Omit<CatalogPort, 'watchPublished'> {
+  const catalogVersion = async (): Promise<number | undefined> => {
+    const version = await runner.plain((redis) => redis.hget(catalogKey, 'version'));
+    return version === null ? undefined : Number(version);
+  };
   return {
     async publishCatalog(snapshot) {
       await runner.run('publishCatalog', catalogKey, [snapshot.version, JSON.stringify(snapshot)]);
       announce();
     },
 
+    catalogVersion,
     async readCatalog(knownVersion) {
-      const version = await runner.plain((redis) => redis.hget(catalogKey, 'version'));
-      if (version === null || Number(version) <= knownVersion) return undefined;
+      if (((await catalogVersion()) ?? 0) <= knownVersion) return undefined;
       const text = await runner.plain((redis) => redis.hget(catalogKey, 'snapshot'));
       const snapshot = readJson(text, catalogSnapshotSchema);
       if (snapshot === undefined) throw new StateUnavailableError('unreadable catalog');

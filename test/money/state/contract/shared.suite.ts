@@ -16,12 +16,14 @@ export function sharedSuite(driven: DrivenState): void {
 
     test('an older catalog never replaces a newer one', async () => {
       expect(await driven.state.readCatalog(0)).toBeUndefined();
+      expect(await driven.state.catalogVersion()).toBeUndefined();
       await driven.state.publishCatalog(snapshot(10));
       await driven.state.publishCatalog(snapshot(9));
       await driven.state.publishCatalog({ ...snapshot(10), digest: 'another' });
       expect(await driven.driver?.other.readCatalog(0)).toEqual(snapshot(10));
       expect(await driven.state.readCatalog(9)).toEqual(snapshot(10));
       expect(await driven.state.readCatalog(10)).toBeUndefined();
+      expect(await driven.state.catalogVersion()).toBe(10);
       await driven.state.publishCatalog(snapshot(11));
       expect(await driven.state.readCatalog(10)).toEqual(snapshot(11));
     });

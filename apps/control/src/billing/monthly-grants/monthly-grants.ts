@@ -18,7 +18,7 @@ export interface MonthlyGrantsDependencies extends AccountGrantDependencies {
 }
 
 const giveMs = 2_000;
-const expireMs = 5_000;
+const expireMs = 6_000;
 const forgetMs = 60_000;
 
 export interface MonthlyGrants extends Domain {

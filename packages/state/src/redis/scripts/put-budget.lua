@@ -1,5 +1,6 @@
 -- A newer limit counts everything again that is held and unbooked, so that requests of before the budget count too.
--- Months before `keptSince` are forgotten.
+-- Months before `keptSince` are forgotten. Entries of holds and notes that are gone are removed: a script that failed at a
+-- damaged record may have ended one without its entry.
 -- args budgetId limit version keptSince, then per month: month spent
 -- include guard budgets
 
@@ -7,6 +8,12 @@ local n, refused = guard('project')
 if refused then return refused end
 local bk = budget_key(ARGV[5])
 local v = redis.call('HGET', bk, 'ver')
+if redis.call('HLEN', COUNTED) > redis.call('HLEN', HOLDS) + redis.call('HLEN', NOTES) then
+  for _, what in ipairs(redis.call('HKEYS', COUNTED)) do
+    local kind, id = string.match(what, '^(%a+) (.+)$')
+    if redis.call('HEXISTS', kind == 'hold' and HOLDS or NOTES, id) == 0 then uncount(what) end
+  end
+end
 if not v or tonumber(v) < tonumber(ARGV[7]) then
   redis.call('HSET', bk, 'limit', ARGV[6], 'ver', ARGV[7])
   redis.call('PERSIST', bk)
