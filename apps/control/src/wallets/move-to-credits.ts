@@ -44,7 +44,7 @@ export async function moveToCredits(
   batch: Batch,
   taken: Locked & {
     readonly accountId: string;
-    /** What leaves the account, for `count` credits. The difference is rounded. */
+    /** The sum that leaves the account, for `count` credits. The difference is rounded. */
     readonly nusd: bigint;
     readonly count: number;
     readonly alone: boolean;

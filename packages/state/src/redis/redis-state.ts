@@ -61,7 +61,7 @@ export function createRedisState({
     timeoutMs: commandTimeoutMs,
   });
   const announcements = new Announcements(() => connectRedis(url, { commandTimeoutMs, name }), onRefusal);
-  // Nobody waits for it: who misses it finds the change by looking.
+  // No caller waits for it. A reader that misses it finds the change by looking.
   const announce = (): void => void runner.plain((redis) => redis.publish(channels.published, '')).catch(() => {});
   const now = (): string => (clock === undefined ? '' : String(clock()));
   const reads = redisReads(runner);
