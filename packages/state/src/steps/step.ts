@@ -22,7 +22,7 @@ export type Answer<N extends StepName> = N extends keyof Further ? Further[N] : 
 /** Redis gets a bigint in decimal, and undefined as ''. */
 export type Argument = string | number | bigint | undefined;
 
-/** The members that may take a step, and when. `now` is in Unix ms, and empty outside tests, because the scripts use Redis' own clock. */
+/** The member that takes a step, and the time. `now` is in Unix ms, and empty outside tests, because the scripts use Redis' own clock. */
 export interface By {
   readonly client: string;
   readonly now: string;
