@@ -10,6 +10,7 @@ import {
   type Verifier,
 } from '@sigstore/verify';
 import { type ReleaseCheckName, ReleaseRefusal } from './refusal.ts';
+import { statementMediaType } from './statement.ts';
 
 /** The workflow or person that must have signed a release. Both are compared as a whole. */
 export interface SigstoreSigner {
@@ -27,9 +28,6 @@ export interface SigstoreFinding {
   readonly log: string;
 }
 
-/** The media type of an in-toto statement. */
-const statementMediaType = 'application/vnd.in-toto+json';
-
 /**
  * Verifies a Sigstore bundle without a network: certificate, signature, log entry, inclusion proof and checkpoint, by
  * the authorities of `trustedRoot`. Throws a `ReleaseRefusal`.
@@ -46,7 +44,8 @@ export function openSigstoreBundle(document: unknown, trustedRoot: unknown, sign
   return {
     payload: bundle.content.dsseEnvelope.payload,
     loggedAt: Math.min(...signedTimes(entity)),
-    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry?.logIndex}`,
+    // The proof covers its number. Nothing covers the number beside it.
+    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry?.inclusionProof?.logIndex}`,
   };
 }
 
