@@ -2,6 +2,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, symli
 import type { Server } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loggedReleaseFormat } from '../releases/log/logged-release.ts';
+import { openSigstoreBundle } from '../releases/sigstore.ts';
 import { madeRelease, recordingTerminal, statementOf, useFiles, zeros } from '../releases/testing/made-release.ts';
 import { type AnyBundle, PrivateSigstore } from '../releases/testing/private-sigstore.ts';
 import { pinsCommand } from './pins-command.ts';
@@ -212,6 +213,20 @@ describe('real bundles', () => {
     said.note = '';
     await run(signed, vector('cli-2.54.0').replace('\\nGvQZ', '\\nGvQa'));
     expect(said.note).toContain('release.checkpoint');
+  });
+
+  it('of a log without a clock name the entry of the proof, not a number that nothing signed', () => {
+    const changed = JSON.parse(vector('rekor2-bundle'));
+    const [entry] = changed.verificationMaterial.tlogEntries;
+    const number = entry.inclusionProof.logIndex;
+    entry.logIndex = '7';
+    const beacon = 'https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon';
+    const ofBeacon = `${beacon}/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main`;
+    const found = openSigstoreBundle(changed, JSON.parse(vector('rekor2-trusted-root')), {
+      identity: ofBeacon,
+      issuer,
+    });
+    expect(found.log).toMatch(new RegExp(`, entry ${number}$`));
   });
 
   it('of a log without a clock verify by a time stamp, with a trusted root of the user', async () => {

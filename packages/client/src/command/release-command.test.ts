@@ -81,6 +81,16 @@ describe('a release in an operator’s own log', () => {
     writeFileSync(join(log, 'checkpoint'), `${cosigned}${two.line(bare.checkpoint)}`);
     const pins = files.fresh();
     expect(await add(await sign(log, key, text), pins, ...options)).toMatchObject({ code: 0 });
+    const third = witness('third.example');
+    const more = await add(
+      await sign(log, key, text),
+      files.write(files.read(pins)),
+      '--log-key',
+      key.key,
+      '--witness',
+      third.key,
+    );
+    expect(more.note).toContain('release.witnesses: the witness third.example');
     // The witnesses stay required.
     const next = await sign(log, key, statement(2));
     expect(await add(next, pins)).toMatchObject({ code: 1, note: expect.stringContaining('release.witnesses') });
@@ -351,9 +361,14 @@ describe('sotto release', () => {
     rmSync(join(log, 'checkpoint'));
     expect(await another(statement(2))).toMatchObject({
       code: 1,
-      note: expect.stringMatching(/has entries but no checkpoint/),
+      note: expect.stringMatching(/has entries but no checkpoint\. If its first signature was interrupted, remove /),
     });
     expect(existsSync(join(log, 'lock'))).toBe(false);
+    rmSync(join(log, 'tile'), { recursive: true });
+    expect(await another(statement(2))).toMatchObject({ code: 0 });
+    const file = files.write('');
+    const args = ['release', 'sign', statement(2), '--key', key.file, '--log', join(file, 'log')];
+    expect(await run(...args)).toMatchObject({ code: 1, note: expect.stringMatching(/cannot be written \(ENOTDIR\)/) });
   });
 
   it('keeps the private key from other users', async () => {

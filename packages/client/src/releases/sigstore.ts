@@ -1,5 +1,5 @@
 import { type Bundle, bundleFromJSON, isBundleWithDsseEnvelope, ValidationError } from '@sigstore/bundle';
-import { TrustedRoot } from '@sigstore/protobuf-specs';
+import { type TransparencyLogEntry, TrustedRoot } from '@sigstore/protobuf-specs';
 import {
   type SignedEntity,
   Verifier as SigstoreVerifier,
@@ -44,10 +44,13 @@ export function openSigstoreBundle(document: unknown, trustedRoot: unknown, sign
   return {
     payload: bundle.content.dsseEnvelope.payload,
     loggedAt: Math.min(...signedTimes(entity)),
-    // The proof covers its number. Nothing covers the number beside it.
-    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry?.inclusionProof?.logIndex}`,
+    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry && signedIndex(entry)}`,
   };
 }
+
+/** A log that promised inclusion signed the number that its search takes. Of other logs, only the proof has a number. */
+const signedIndex = ({ inclusionPromise, inclusionProof, logIndex }: TransparencyLogEntry): string =>
+  inclusionPromise === undefined ? (inclusionProof?.logIndex ?? '') : logIndex;
 
 type DsseBundle = Bundle & { content: { $case: 'dsseEnvelope' } };
 
