@@ -67,7 +67,7 @@ const snpMeasurement = z
   })
   .superRefine((pin, context) => (pin.host_data === undefined ? requireKeys(pin, context) : undefined));
 
-/** Who makes the hardware. */
+/** The makers of hardware. */
 export const hardwareVendors = ['intel', 'amd'] as const;
 export type HardwareVendor = (typeof hardwareVendors)[number];
 

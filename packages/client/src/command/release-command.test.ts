@@ -81,19 +81,15 @@ describe('a release in an operator’s own log', () => {
     writeFileSync(join(log, 'checkpoint'), `${cosigned}${two.line(bare.checkpoint)}`);
     const pins = files.fresh();
     expect(await add(await sign(log, key, text), pins, ...options)).toMatchObject({ code: 0 });
-    const third = witness('third.example');
-    const more = await add(
-      await sign(log, key, text),
-      files.write(files.read(pins)),
-      '--log-key',
-      key.key,
-      '--witness',
-      third.key,
-    );
-    expect(more.note).toContain('release.witnesses: the witness third.example');
     // The witnesses stay required.
     const next = await sign(log, key, statement(2));
     expect(await add(next, pins)).toMatchObject({ code: 1, note: expect.stringContaining('release.witnesses') });
+    // A further one does not replace them.
+    const third = witness('third.example');
+    writeFileSync(join(log, 'checkpoint'), `${next.checkpoint}${third.line(next.checkpoint)}`);
+    const byThird = await sign(log, key, statement(2));
+    const { note } = await add(byThird, pins, '--log-key', key.key, '--witness', third.key);
+    expect(note).toMatch(/^Refused: release\.witnesses: the witness (?:one|other)\.example has not cosigned/);
   });
 
   // Each of these is what a broken or malicious log could show.

@@ -37,7 +37,7 @@ export const releaseLogSchema = z.strictObject({
 });
 export type ReleaseLog = z.infer<typeof releaseLogSchema>;
 
-/** Who signed a release, whichever version it is of: the identity of a workflow ends in the tag. */
+/** The signer of a release. The tag that ends the identity of a workflow is left out, because each version has its own. */
 export const signerOf = ({ signed_by }: PinnedRelease): string =>
   'key' in signed_by ? signed_by.key : `${signed_by.issuer} ${signed_by.identity.replace(/@refs\/tags\/[^@]*$/, '')}`;
 

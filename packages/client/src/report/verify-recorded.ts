@@ -13,7 +13,7 @@ export interface Recording {
   readonly nonce: string;
   /** Unix ms at which it was recorded. Certificates and dates are checked as of then. */
   readonly recordedAt: number;
-  /** What the connection exported: 32 bytes. Needed for evidence that is for one connection. */
+  /** The value that the connection exported: 32 bytes. Needed for evidence that is for one connection. */
   readonly exporter?: Uint8Array | undefined;
 }
 
