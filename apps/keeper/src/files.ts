@@ -12,6 +12,7 @@ export class FileError extends Error {}
 const pinsSchema = z.strictObject({
   gateway: gatewayPinsSchema,
   providers: z.unknown().optional(),
+  credits: z.unknown().optional(),
   releases: z.unknown().optional(),
   logs: z.unknown().optional(),
 });

@@ -13,6 +13,7 @@ export {
   type HardwareVendor,
   hardwareVendors,
   type MatchedPin,
+  vendorByTee,
 } from './gateway/pins.ts';
 export type {
   ChannelBinding,
@@ -66,4 +67,5 @@ export {
   tdxCollateralChecks,
   tdxQuoteChecks,
 } from './tdx/verify-tdx.ts';
+export { commitSchema, timeSchema } from './text-schemas.ts';
 export { type Check, meetsVerdict, type Verdict, verdicts } from './verdict.ts';

@@ -67,6 +67,7 @@ describe('sotto verify', () => {
     ],
     ['a class of no model', ['verify', 'https://example.com', '--privacy', 'tee'], 2, /--privacy needs --model/],
     ['a nonce of no recording', ['verify', 'https://example.com', '--nonce', '0'], 2, /^--nonce needs --recorded/],
+    ['an export of no recording', ['verify', 'https://example.com', '--exporter', '0'], 2, /^--exporter needs --recor/],
     [
       'a recording that it should connect for',
       ['verify', 'https://example.com', '--recorded', 'x', '--relay', 'socks5://127.0.0.1:9050'],

@@ -14,19 +14,25 @@ const script = join(root, 'deploy/release/make-release.mjs');
 const folder = useFolder('make-release');
 const at = (name: string): string => join(folder, name);
 const tag = `v${(JSON.parse(readFileSync(join(root, 'packages/client/package.json'), 'utf8')) as { version: string }).version}`;
-const imageDigest = `sha256:${'1e'.repeat(32)}`;
+const manifest = '{"schemaVersion":2}';
+const imageDigest = createHash('sha256').update(manifest).digest('hex');
 
 /** A stand-in of Docker, which writes an archive and what BuildKit says about it. */
 function installDocker(): string {
   mkdirSync(at('bin'));
+  mkdirSync(at('image.oci/blobs/sha256'), { recursive: true });
+  writeFileSync(at(`image.oci/blobs/sha256/${imageDigest}`), manifest);
+  writeFileSync(at('image.oci/index.json'), JSON.stringify({ manifests: [{ digest: `sha256:${imageDigest}` }] }));
   writeFileSync(
     at('bin/docker'),
     `#!/bin/bash
     set -eu
+    # With its own attestations, BuildKit's digest changes with the time.
+    [[ " $* " = *" --provenance=false --sbom=false "* ]]
     while [ $# -gt 0 ]; do
       case $1 in
-        --metadata-file) echo '{"containerimage.digest":"${imageDigest}"}' > "$2"; shift ;;
-        --output) echo archive > "\${2##*dest=}"; shift ;;
+        --metadata-file) echo '{"containerimage.digest":"sha256:${imageDigest}"}' > "$2"; shift ;;
+        --output) tar --create --directory '${at('image.oci')}' --file "\${2##*dest=}" blobs index.json; shift ;;
         --file) test -f "$2"; shift ;;
       esac
       shift
@@ -81,7 +87,7 @@ it('builds a release of an operator, which users pin by their log', () => {
   const disk = createHash('sha256').update('disk').digest('hex');
   expect(statement).toMatchObject({
     subject: [
-      { name: 'sotto-broker', digest: { sha256: '1e'.repeat(32) } },
+      { name: 'sotto-broker', digest: { sha256: imageDigest } },
       { name: 'sotto-control' },
       { name: 'sotto-broker-vm', digest: { sha256: disk } },
     ],
@@ -101,6 +107,35 @@ it('builds a release of an operator, which users pin by their log', () => {
     expect(checked).toContain(`${name}: OK\n`);
   }
   expect(checked).toMatch(/^sotto-client-.*\.tgz: OK$/m);
+
+  // Before it publishes, the workflow compares what is signed with the tag, the commit and the files.
+  const { commit } = statement.predicate as { commit: string };
+  const check = (signed: object, ...args: string[]) => {
+    const payload = Buffer.from(JSON.stringify(signed)).toString('base64');
+    writeFileSync(at('release.sigstore.json'), JSON.stringify({ dsseEnvelope: { payload } }));
+    const checker = join(root, 'deploy/release/check-release.mjs');
+    return spawnSync(process.execPath, [checker, at('release.sigstore.json'), at('out'), ...args], {
+      encoding: 'utf8',
+    });
+  };
+  mkdirSync(at('out/vm'));
+  writeFileSync(at('out/vm/disk.raw'), 'disk');
+  expect(check(statement, tag, commit)).toMatchObject({ status: 0, stderr: '' });
+  const [broker, ...others] = statement.subject as object[];
+  const otherImage = { ...statement, subject: [{ ...broker, digest: { sha256: '00'.repeat(32) } }, ...others] };
+  const more = { ...statement, subject: [...statement.subject, { name: 'more', digest: { sha256: '00' } }] };
+  const otherPredicate = { ...statement, predicate: { ...statement.predicate, machines: {} } };
+  for (const [signed, args, reason] of [
+    [statement, ['v99.0.0', commit], 'the version is'],
+    [statement, [tag, '00'.repeat(20)], 'the commit is'],
+    [otherImage, [tag, commit], 'the image sotto-broker is'],
+    [otherPredicate, [tag, commit], 'the predicate is'],
+    [more, [tag, commit], 'the release names more'],
+  ] as const) {
+    expect(check(signed, ...args)).toMatchObject({ status: 1, stderr: expect.stringContaining(reason) });
+  }
+  writeFileSync(at('out/vm/disk.raw'), 'another disk');
+  expect(check(statement, tag, commit)).toMatchObject({ status: 1, stderr: expect.stringContaining('the disk') });
 
   // An operator without a public instance signs it with a key and a log of their own.
   const sotto = join(folder, 'sotto');

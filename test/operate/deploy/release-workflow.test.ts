@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { useFolder } from '../../kit/folder.ts';
 
 // The workflow cannot run here. This reads what it would do.
 
@@ -11,6 +13,7 @@ const workflows = join(root, '.github/workflows');
 const read = (name: string): string => readFileSync(join(workflows, name), 'utf8');
 
 interface Step {
+  readonly name?: string;
   readonly uses?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, string>>;
@@ -96,9 +99,56 @@ describe('the workflow of a release', () => {
     expect(names).toEqual(['check', 'sotto']);
     for (const name of names) expect(scripts).toHaveProperty([name]);
     const files = [...text.matchAll(/(?:node|bash) (deploy\/\S+)/g)].flatMap(([, file]) => file ?? []);
-    expect(files).toEqual(['deploy/release/make-release.mjs']);
+    expect(files).toEqual(['deploy/release/make-release.mjs', 'deploy/release/check-release.mjs']);
     for (const file of files) expect(existsSync(join(root, file)), file).toBe(true);
-    expect(text).toContain('npm publish release/*.tgz --provenance --access public');
     expect(text).not.toContain('NODE_AUTH_TOKEN');
+  });
+});
+
+describe('the scripts that publish', () => {
+  const folder = useFolder('publish');
+  const script = (name: string): string => publish.steps.find((step) => step.name === name)?.run ?? '';
+  /** Runs a script as GitHub does, with stand-ins of programs. Returns its exit code and the calls. */
+  const run = (name: string, programs: Readonly<Record<string, string>>) => {
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    writeFileSync(join(folder, 'calls'), '');
+    for (const [program, body] of Object.entries(programs)) {
+      const text = `#!/bin/bash\necho "${program} $*" >> '${folder}/calls'\n${body}\n`;
+      writeFileSync(join(folder, 'bin', program), text, { mode: 0o755 });
+    }
+    const env = {
+      ...{ PATH: `${join(folder, 'bin')}:${process.env.PATH}`, GITHUB_REF_NAME: 'v0.2.0' },
+      ...{ GITHUB_REPOSITORY: 'Owner/Repo', GITHUB_ACTOR: 'actor', TOKEN: 'token' },
+    };
+    const { status } = spawnSync('bash', ['-e', '-c', script(name)], { cwd: folder, env });
+    return { status, calls: readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n') };
+  };
+
+  it('give npm a file, not the name of a repository, and publish a version once', () => {
+    for (const name of ['package', 'release']) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, 'package/package.json'), '{"name":"@sotto/client","version":"0.2.0"}');
+    execFileSync('npm', ['pack', './package', '--pack-destination', 'release'], { cwd: folder, stdio: 'pipe' });
+    const { status, calls } = run('Publish the client', { npm: '[ "$1" != view ]' });
+    expect({ status, calls: calls.map((call) => call.split(' ')[1]) }).toEqual({
+      status: 0,
+      calls: ['view', 'publish'],
+    });
+    const argument = calls[1]?.split(' ')[2] ?? '';
+    // npm would look a repository up on the network.
+    const pack = ['pack', argument, '--dry-run', '--json', '--offline'];
+    const packed = JSON.parse(execFileSync('npm', pack, { cwd: folder, encoding: 'utf8', stdio: 'pipe' }));
+    expect(packed).toMatchObject([{ id: '@sotto/client@0.2.0' }]);
+    expect(run('Publish the client', { npm: 'echo 0.2.0' }).calls).toEqual(['npm view @sotto/client@0.2.0 version']);
+  });
+
+  it('stop if a registry has another image than the release names', () => {
+    mkdirSync(join(folder, 'release'), { recursive: true });
+    writeFileSync(join(folder, 'release/subjects.sha256'), 'aa  sotto-broker\nbb  sotto-control\n');
+    const publishing = (broker: string) =>
+      run('Publish the images, whose digests the release names', {
+        skopeo: `[ "$1" != inspect ] || case "$*" in */broker:*) echo sha256:${broker} ;; *) echo sha256:bb ;; esac`,
+      });
+    expect(publishing('aa').status).toBe(0);
+    expect(publishing('bb')).toMatchObject({ status: 1, calls: { length: 3 } });
   });
 });

@@ -38,7 +38,10 @@ beforeAll(async () => {
   await writeFile(file('ca.pem'), toPem(await authority.certifySelf()));
   await writeFile(file('cert.pem'), cert);
   await writeFile(file('key.pem'), key);
-  await writeFile(file('pins.json'), JSON.stringify({ ...goodPins, providers: {}, releases: [], logs: [] }));
+  await writeFile(
+    file('pins.json'),
+    JSON.stringify({ ...goodPins, providers: {}, credits: {}, releases: [], logs: [] }),
+  );
   await writeFile(file('secrets.env'), '# of the providers\nACME_API_KEY=sk-acme\nREDIS_URL="redis://127.0.0.1:1"\n');
 });
 afterAll(async () => {

@@ -28,6 +28,9 @@ export const releaseMutants: readonly Mutant[] = [
     ['forked', '!isConsistent(last, next, hashes(proof))', 'false'],
     ['witness', 'cosignedAt(note, witness);', 'cosignedAt(note, witness) ?? 0;'],
   ]),
+  ...mutantsAt({ folder: 'releases', file: 'packages/client/src/command/pins-command.ts', tests: ownLog }, [
+    ['witnesses_stay', '...(known?.witnesses ?? []), ', ''],
+  ]),
   ...mutantsAt({ folder: 'releases', file: `${releases}/log/merkle.ts`, tests: [`${releases}/log/merkle.test.ts`] }, [
     ['index', '|| index >= tree.size', ''],
     ['root', 'return last === 0 && isSame(hash, tree.root);', 'return last === 0;'],
@@ -43,9 +46,17 @@ export const releaseMutants: readonly Mutant[] = [
   ),
   ...mutantsAt({ folder: 'releases', file: 'packages/client/src/pins/pins-with-release.ts', tests: pins }, [
     ['older', 'if (allowOlder || newest === undefined', 'if (true || newest === undefined'],
-    ['same_version', 'if (same !== undefined) {', 'if (same !== undefined && false) {'],
+    ['older_of_signer', 'signerOf(each) === signerOf(pinned)', 'true'],
+    ['same_version', 'if (same !== undefined) throw', 'if (same !== undefined && false) throw'],
     ['firmware', 'Math.max(one?.[part] ?? 0, other?.[part] ?? 0)', 'other?.[part] ?? 0'],
     ['hand_made', 'old === undefined && hasMeasurements(pins)', 'false'],
+  ]),
+  ...mutantsAt({ folder: 'releases', file: 'packages/client/src/command/replace-file.ts', tests: pins }, [
+    ['pins_lock', "openSync(next, 'wx'", "openSync(next, 'w'"],
+  ]),
+  ...mutantsAt({ folder: 'releases', file: 'packages/client/src/command/pins-command.ts', tests: pins }, [
+    ['other_kind', 'if (name === undefined) return;', 'return;'],
+    ['past_end', 'if (Date.parse(text) > now) return text;', 'return text;'],
   ]),
   ...mutantsAt(
     {

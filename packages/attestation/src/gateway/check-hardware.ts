@@ -31,6 +31,7 @@ import {
   requireChip,
   requireProcessor,
   requireVendor,
+  vendorByTee,
 } from './pins.ts';
 
 /**
@@ -133,7 +134,7 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
       : undefined;
   let pin: MatchedPin | undefined;
   if (report !== undefined) {
-    await checks.make('gateway.vendor', () => requireVendor('intel', pins));
+    await checks.make('gateway.vendor', () => requireVendor(vendorByTee.tdx, pins));
     pin = await checks.make('gateway.measurement', () => matchTdx(report, dstack?.identity, { pins, now: time.now }));
     await checks.make('gateway.platform', () => requireProcessor(tdx.platform, pins));
   }
@@ -163,7 +164,7 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
       : undefined;
   let pin: MatchedPin | undefined;
   if (report !== undefined) {
-    await checks.make('gateway.vendor', () => requireVendor('amd', pins));
+    await checks.make('gateway.vendor', () => requireVendor(vendorByTee.sev_snp, pins));
     pin = await checks.make('gateway.measurement', () => matchSnp(report, dstack?.identity, { pins, now: time.now }));
     await checks.make('gateway.platform', () => requireChip(report, pins));
   }

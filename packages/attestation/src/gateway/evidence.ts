@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { appCompose, base64, snpMachineSchema, tdxMachineSchema } from '../hardware-evidence.ts';
 import { channelProofSchema } from '../statement/channel-tree.ts';
+import { commitSchema } from '../text-schemas.ts';
 
 const machineConfig = z.string().max(65_536).optional();
 
@@ -30,9 +31,7 @@ const simulatedEvidenceSchema = z
 export const provenanceSchema = z.object({
   /** Where the source is published. */
   repository: z.url({ protocol: /^https$/ }).max(512),
-  commit: z
-    .string()
-    .regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/, 'must be a full commit id: 40 or 64 lower-case hex digits'),
+  commit: commitSchema,
   image_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be `sha256:` and 64 lower-case hex digits'),
 });
 export type Provenance = z.infer<typeof provenanceSchema>;

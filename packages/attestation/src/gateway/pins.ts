@@ -12,6 +12,7 @@ import { Refusal, Unmade } from '../refusal.ts';
 import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { PckPlatform } from '../tdx/pck-extension.ts';
 import type { TdReport } from '../tdx/quote.ts';
+import { timeSchema } from '../text-schemas.ts';
 
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `must be ${2 * bytes} lower-case hex digits`);
@@ -33,7 +34,7 @@ const aboutPin = {
   /** The version of the release that the pin comes from. `sotto pins add` writes it. */
   release: z.string().max(128).optional(),
   /** From then on, the pin accepts no machine. */
-  expires_at: z.iso.datetime({ error: 'must be a time such as 2027-01-31T00:00:00Z' }).optional(),
+  expires_at: timeSchema.optional(),
 };
 
 /** One TDX image: the firmware and boot registers, and the workload by RTMR3 or by dstack's identity. */
@@ -66,9 +67,11 @@ const snpMeasurement = z
   })
   .superRefine((pin, context) => (pin.host_data === undefined ? requireKeys(pin, context) : undefined));
 
-/** Who makes the hardware: `intel` for TDX, `amd` for SEV-SNP. */
+/** The makers of hardware. */
 export const hardwareVendors = ['intel', 'amd'] as const;
 export type HardwareVendor = (typeof hardwareVendors)[number];
+
+export const vendorByTee = { tdx: 'intel', sev_snp: 'amd' } as const satisfies Record<string, HardwareVendor>;
 
 /**
  * The machines that a client accepts. They ship with the client and never come from the server that it checks.

@@ -1,6 +1,6 @@
-import type { GatewayPins } from '@sotto/attestation';
+import { type GatewayPins, vendorByTee } from '@sotto/attestation';
 import type { ClientPins } from '../pins/client-pins.ts';
-import { newestRelease, type PinnedRelease, type ReleaseLog } from '../pins/pinned-release.ts';
+import { newestReleases, type PinnedRelease, type ReleaseLog } from '../pins/pinned-release.ts';
 import { printableLine } from './terminal.ts';
 
 const day = 86_400_000;
@@ -14,37 +14,41 @@ export function ago(then: number, now: number): string {
 
 /** Such as `0.2.0, logged at 2026-11-20T10:00:00Z (9 days ago)`. */
 export const releaseWords = ({ version, logged_at }: PinnedRelease, now: number): string =>
-  `${version}, logged at ${logged_at} (${ago(Date.parse(logged_at), now)})`;
+  printableLine(`${version}, logged at ${logged_at} (${ago(Date.parse(logged_at), now)})`);
 
 /** Says of each pin of the gateway where it comes from: a line each. */
-export function explainPins({ gateway, releases = [], logs = [] }: ClientPins, now: number): string[] {
-  const machines = [
-    ...(gateway.tdx?.measurements ?? []).map((pin) => ({ kind: 'TDX', vendor: 'intel' as const, pin, id: pin.mr_td })),
-    ...(gateway.sev_snp?.measurements ?? []).map((pin) => ({
-      kind: 'SEV-SNP',
-      vendor: 'amd' as const,
-      pin,
-      id: pin.measurement,
-    })),
-  ];
-  if (machines.length === 0) return ['No machines are pinned: no broker is accepted.'];
-  const newest = newestRelease(releases);
+export function explainPins(pins: ClientPins, now: number): string[] {
+  const { gateway, releases = [], logs = [] } = pins;
+  const machines = machineLines(pins, now);
   return [
-    ...machines.flatMap(({ kind, vendor, pin, id }) => [
-      `${kind} ${id.slice(0, 16)}…${pin.name === undefined ? '' : ` "${printableLine(pin.name)}"`}`,
-      `  ${originOf(pin.release, releases)}`,
-      ...validity(pin.expires_at, now),
-      ...(gateway.vendors === undefined || gateway.vendors.includes(vendor)
-        ? []
-        : [`  not accepted: \`vendors\` names only ${gateway.vendors.join(', ')}`]),
-    ]),
+    ...(machines.length === 0 ? ['No machines are pinned: no broker is accepted.'] : machines),
     '',
-    ...(newest === undefined ? [] : [`Newest release      ${releaseWords(newest, now)}`]),
-    `Vendors             ${gateway.vendors?.join(', ') ?? 'all that have pins'}`,
+    ...newestReleases(releases).map((newest) => `Newest release      ${releaseWords(newest, now)}`),
+    `Vendors of brokers  ${gateway.vendors?.join(', ') ?? 'all that have pins'}`,
     `Provider registries ${gateway.provider_registries?.join(', ') ?? 'any'}`,
     ...firmware(gateway),
     ...logs.map(logWords),
   ];
+}
+
+function machineLines({ gateway: { tdx, sev_snp, vendors }, releases = [] }: ClientPins, now: number): string[] {
+  const machines = [
+    ...(tdx?.measurements ?? []).map((pin) => ({ kind: 'TDX', vendor: vendorByTee.tdx, pin, id: pin.mr_td })),
+    ...(sev_snp?.measurements ?? []).map((pin) => ({
+      kind: 'SEV-SNP',
+      vendor: vendorByTee.sev_snp,
+      pin,
+      id: pin.measurement,
+    })),
+  ];
+  return machines.flatMap(({ kind, vendor, pin, id }) => [
+    `${kind} ${id.slice(0, 16)}…${pin.name === undefined ? '' : ` "${printableLine(pin.name)}"`}`,
+    `  ${printableLine(originOf(pin.release, releases))}`,
+    ...validity(pin.expires_at, now),
+    ...(vendors === undefined || vendors.includes(vendor)
+      ? []
+      : [`  not accepted: \`vendors\` names only ${vendors.join(', ')}`]),
+  ]);
 }
 
 function originOf(release: string | undefined, releases: readonly PinnedRelease[]): string {
@@ -54,7 +58,7 @@ function originOf(release: string | undefined, releases: readonly PinnedRelease[
   const { version, commit, logged_at, log, signed_by } = found;
   const signer =
     'key' in signed_by ? `the key ${signed_by.key}` : `${signed_by.identity} (${signed_by.issuer} vouched for it)`;
-  return printableLine(`release ${version}, commit ${commit}, logged at ${logged_at} in ${log}, signed by ${signer}`);
+  return `release ${version}, commit ${commit}, logged at ${logged_at} in ${log}, signed by ${signer}`;
 }
 
 function validity(expiresAt: string | undefined, now: number): string[] {
@@ -72,5 +76,5 @@ function firmware({ tdx, sev_snp }: GatewayPins): string[] {
 function logWords({ key, witnesses = [], checkpoint }: ReleaseLog): string {
   const [, size] = checkpoint?.split('\n') ?? [];
   const seen = size === undefined ? 'nothing seen yet' : `${size} entries seen`;
-  return `Log                 ${key}: ${seen}, ${witnesses.length} witnesses required`;
+  return `Log                 ${printableLine(`${key}: ${seen}`)}, ${witnesses.length} witnesses required`;
 }

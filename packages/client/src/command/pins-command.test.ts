@@ -1,6 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
+import { loggedReleaseFormat } from '../releases/log/logged-release.ts';
+import { openSigstoreBundle } from '../releases/sigstore.ts';
 import { madeRelease, recordingTerminal, statementOf, useFiles, zeros } from '../releases/testing/made-release.ts';
 import { type AnyBundle, PrivateSigstore } from '../releases/testing/private-sigstore.ts';
 import { pinsCommand } from './pins-command.ts';
@@ -127,6 +129,61 @@ it.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(note).toMatch(new RegExp(`^Refused: release.age: .*${reason.source}`));
 });
 
+describe('the file of pins', () => {
+  it('is changed by one process at a time, and keeps its mode and its link', async () => {
+    const target = files.write({ gateway: {} });
+    chmodSync(target, 0o640);
+    const pins = files.fresh();
+    symlinkSync(target, pins);
+    // Another process has read the pins, and has not written them yet: it would drop what this one adds.
+    writeFileSync(`${target}.new`, '');
+    await expect(add(bundle, { pins })).rejects.toThrow(`${target}.new exists: another process changes ${pins}`);
+    expect(readFileSync(target, 'utf8')).toBe('{"gateway":{}}');
+    expect(existsSync(`${target}.new`)).toBe(true);
+    rmSync(`${target}.new`);
+    const [one, two] = await Promise.allSettled([add(bundle, { pins }), add(bundle, { pins })]);
+    expect([one.status, two.status]).toEqual(['fulfilled', 'rejected']);
+    expect(files.pins(target).releases).toHaveLength(1);
+    expect(lstatSync(pins).isSymbolicLink()).toBe(true);
+    expect(statSync(target).mode & 0o777).toBe(0o640);
+    expect(existsSync(`${target}.new`)).toBe(false);
+  });
+
+  it('stays as it was, without a lock, after a refusal', async () => {
+    const { code, file } = await add(bundle, { identity: 'another' });
+    expect({ code, left: [file, `${file}.new`].filter(existsSync) }).toEqual({ code: 1, left: [] });
+  });
+
+  it('has releases of several signers, whose ages are not compared', async () => {
+    const { file: pins } = await add(bundle);
+    const old = await PrivateSigstore.start(new Date(loggedAt.getTime() - 60_000), listen);
+    const other = { identity: 'release@example.com', issuer: 'https://accounts.example.com' };
+    const trust = { pins, ...other, 'trusted-root': files.write(old.trustedRoot) };
+    const signed = (version: string) => old.sign(statementOf(at(-120), { version }), other);
+    expect(await add(await signed('9.0.0'), trust)).toMatchObject({ code: 0 });
+    expect((await add(await signed('0.2.0'), trust)).note).toMatch(/of another signer \(.*in a file of its own/);
+    const { terminal, said } = recordingTerminal();
+    await pinsCommand(terminal, ['show', '--pins', pins], () => loggedAt.getTime());
+    expect(said.out.match(/^Newest release +\S+,/gm)).toHaveLength(2);
+  });
+
+  it('is explained without machines, and cannot steer the terminal', async () => {
+    const { file } = await add(bundle);
+    const { gateway, releases, ...pins } = files.pins(file);
+    const [release] = releases ?? [];
+    const strange = { ...release, version: '\u001b[2J9.0.0' };
+    const { terminal, said } = recordingTerminal();
+    const text = { ...pins, gateway: { vendors: ['amd'] }, releases: [strange] };
+    await pinsCommand(terminal, ['show', '--pins', files.write(text)], () => loggedAt.getTime());
+    expect(said.out).toMatch(/^No machines are pinned/);
+    expect(said.out).toContain('Newest release      [2J9.0.0, logged at');
+    expect(said.out).toContain('Vendors of brokers  amd\n');
+    const key = `log\u001b[2J+1a2b3c4d+AQ${'A'.repeat(42)}`;
+    const logs = files.write({ gateway, logs: [{ key }] });
+    await expect(pinsCommand(terminal, ['show', '--pins', logs])).rejects.toThrow('must be a public key');
+  });
+});
+
 describe('real bundles', () => {
   const vector = (name: string): string =>
     readFileSync(new URL(`../../vectors/sigstore/${name}.json`, import.meta.url), 'utf8');
@@ -158,6 +215,20 @@ describe('real bundles', () => {
     expect(said.note).toContain('release.checkpoint');
   });
 
+  it('of a log without a clock name the entry of the proof, not a number that nothing signed', () => {
+    const changed = JSON.parse(vector('rekor2-bundle'));
+    const [entry] = changed.verificationMaterial.tlogEntries;
+    const number = entry.inclusionProof.logIndex;
+    entry.logIndex = '7';
+    const beacon = 'https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon';
+    const ofBeacon = `${beacon}/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main`;
+    const found = openSigstoreBundle(changed, JSON.parse(vector('rekor2-trusted-root')), {
+      identity: ofBeacon,
+      issuer,
+    });
+    expect(found.log).toMatch(new RegExp(`, entry ${number}$`));
+  });
+
   it('of a log without a clock verify by a time stamp, with a trusted root of the user', async () => {
     const beacon = 'https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon';
     const options = { identity: `${beacon}/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main` };
@@ -169,16 +240,34 @@ describe('real bundles', () => {
   });
 });
 
+const logged = files.write({ format: loggedReleaseFormat });
+const danglingLink = files.fresh();
+symlinkSync(files.fresh(), danglingLink);
+
 it.each<[string, string[], RegExp]>([
   ['an address', ['add', 'https://api.example.com/release.json', '--pins', 'x'], /^BUNDLE is a file\. Download it/],
   ['no file of pins', ['add', root], /^--pins is missing\./],
   ['an identity without an issuer', ['add', root, '--pins', 'x', '--identity', 'i'], /^--issuer is missing\./],
   [
     'a malformed key of a log',
-    ['add', root, '--pins', 'x', '--log-key', 'log+1+A'],
+    ['add', logged, '--pins', files.fresh(), '--log-key', 'log+1+A'],
     /^--log-key must be an Ed25519 key/,
   ],
-  ['a witness of no log', ['add', root, '--pins', 'x', '--witness', 'w'], /^--witness needs --log-key/],
+  ['a witness of no log', ['add', logged, '--pins', files.fresh(), '--witness', 'w'], /^--witness needs --log-key/],
+  ['a log for a bundle', ['add', root, '--pins', 'x', '--log-key', 'k'], /^--log-key is for a release in an operator/],
+  [
+    'a signer for a logged release',
+    ['add', logged, '--pins', 'x', '--issuer', 'i'],
+    /^--issuer is for a Sigstore bundle/,
+  ],
+  ['a malformed end', ['add', root, '--pins', 'x', '--expires-at', '2027'], /^--expires-at must be a time.*got "2027"/],
+  [
+    'an end that is past',
+    ['add', root, '--pins', 'x', '--expires-at', '2020-01-01T00:00:00Z'],
+    /must be in the future/,
+  ],
+  ['a folder that is not there', ['add', root, '--pins', `${files.fresh()}/x`], /cannot be created \(ENOENT\)/],
+  ['a link to nothing', ['add', root, '--pins', danglingLink], /is a link to a file that does not exist/],
   ['another word', ['remove'], /^Pass what to do: add or show/],
   ['an option that show does not take', ['show', '--identity', 'i'], /does not take identity/],
 ])('is refused with %s', async (_, args, message) => {

@@ -1,14 +1,16 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { timeSchema } from '@sotto/attestation';
 import { parseJson } from '@sotto/wire';
 import { type ClientPins, problemOfPins } from '../pins/client-pins.ts';
 import type { ReleaseLog } from '../pins/pinned-release.ts';
-import { withRelease } from '../pins/pins-with-release.ts';
+import { OlderRelease, withRelease } from '../pins/pins-with-release.ts';
 import { readNoteKey } from '../releases/log/signed-note.ts';
-import { readRelease } from '../releases/read-release.ts';
+import { isLoggedRelease, readRelease } from '../releases/read-release.ts';
 import { type ReleaseCheckName, ReleaseRefusal } from '../releases/refusal.ts';
 import { trustedRootDate } from '../releases/trusted-root.ts';
 import { explainPins } from './explain-pins.ts';
+import { replacingFile } from './replace-file.ts';
 import { onlyOne, readPinsFile, readText, required } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
@@ -25,7 +27,7 @@ For a Sigstore bundle, which a build in a public repository makes:
 
 For a release in an operator's own log (\`sotto release sign\`):
   --log-key KEY        the log's public key, the first time. Pins keep it
-  --witness KEY        a witness that must have cosigned the log. Repeat it for more
+  --witness KEY        a witness that must have cosigned the log, too. Repeat it for more; pins keep them
 
 For both:
   --expires-at TIME    the pins of this release accept no machine from then on, such as 2027-01-31T00:00:00Z
@@ -73,47 +75,70 @@ async function addRelease(terminal: Terminal, bundle: string, values: Values, no
     );
   }
   const file = required('--pins', values.pins, 'It names the file to add to. A missing file is created.');
-  const old: ClientPins = existsSync(file) ? readPinsFile(file) : { gateway: {} };
-  const pins = withLogOf(old, values);
+  const document = parseJson(readText('BUNDLE', bundle));
+  requireOptionsOf(isLoggedRelease(document) ? 'logged' : 'sigstore', values);
+  const expiresAt = readExpiry(values['expires-at'], now);
+  const signer = signerOption(values);
   const root = values['trusted-root'];
-  const reading = await readRelease(parseJson(readText('BUNDLE', bundle)), {
-    signer: signerOf(values),
-    trustedRoot: root === undefined ? undefined : (parseJson(readText('--trusted-root', root)) ?? null),
-    logs: pins.logs,
-    now: new Date(now),
+  const trustedRoot = root === undefined ? undefined : (parseJson(readText('--trusted-root', root)) ?? null);
+  return replacingFile(file, async (replace) => {
+    const old: ClientPins = existsSync(file) ? readPinsFile(file) : { gateway: {} };
+    const pins = withLogOf(old, values);
+    const reading = await readRelease(document, { signer, trustedRoot, logs: pins.logs, now: new Date(now) });
+    try {
+      if ('refused' in reading) throw new ReleaseRefusal(reading.refused.check, reading.refused.reason);
+      const { pinned } = reading.release;
+      const added = withRelease(pins, reading.release, { allowOlder: values['allow-older'] === true, expiresAt });
+      const problem = problemOfPins(added);
+      if (problem !== undefined) throw new UsageError(`${file} would be invalid with this release: ${problem}.`);
+      replace(`${JSON.stringify(added, undefined, 2)}\n`);
+      const { tdx, sev_snp } = added.gateway;
+      const machines = (tdx?.measurements ?? []).length + (sev_snp?.measurements ?? []).length;
+      terminal.note(
+        `Added release ${pinned.version}, logged at ${pinned.logged_at} in ${printableLine(pinned.log)}. ${file} pins ${machines} machines.\n`,
+      );
+      return 0;
+    } catch (error) {
+      if (!(error instanceof ReleaseRefusal)) throw error;
+      terminal.note(`Refused: ${error.check}: ${printableLine(error.reason)}.\n${adviceOn(error, root === undefined)}`);
+      return 1;
+    }
   });
-  try {
-    if ('refused' in reading) throw new ReleaseRefusal(reading.refused.check, reading.refused.reason);
-    const { pinned } = reading.release;
-    const expiresAt = values['expires-at'];
-    const added = withRelease(pins, reading.release, { allowOlder: values['allow-older'] === true, expiresAt });
-    const problem = problemOfPins(added);
-    if (problem !== undefined) throw new UsageError(`--expires-at: ${problem}.`);
-    writeFileSync(`${file}.new`, `${JSON.stringify(added, undefined, 2)}\n`);
-    renameSync(`${file}.new`, file);
-    const machines =
-      (added.gateway.tdx?.measurements ?? []).length + (added.gateway.sev_snp?.measurements ?? []).length;
-    terminal.note(
-      `Added release ${pinned.version}, logged at ${pinned.logged_at} in ${printableLine(pinned.log)}. ${file} pins ${machines} machines.\n`,
-    );
-    return 0;
-  } catch (error) {
-    if (!(error instanceof ReleaseRefusal)) throw error;
-    terminal.note(`Refused: ${error.check}: ${printableLine(error.reason)}.\n${adviceOn(error, root === undefined)}`);
-    return 1;
+}
+
+/** Options that concern releases of one kind, with what that kind is called. */
+const optionsOf = {
+  sigstore: { names: ['identity', 'issuer', 'trusted-root'], what: 'a Sigstore bundle' },
+  logged: { names: ['log-key', 'witness'], what: "a release in an operator's own log" },
+} as const;
+
+/** An option of the other kind would be ignored, or would trust a log that has nothing to do with the release. */
+function requireOptionsOf(kind: keyof typeof optionsOf, values: Values): void {
+  const other = optionsOf[kind === 'logged' ? 'sigstore' : 'logged'];
+  const name = other.names.find((each) => values[each] !== undefined);
+  if (name === undefined) return;
+  throw new UsageError(`--${name} is for ${other.what}, and BUNDLE is none. Leave it out, or check the file.`);
+}
+
+function readExpiry(text: string | undefined, now: number): string | undefined {
+  if (text === undefined) return undefined;
+  if (!timeSchema.safeParse(text).success) {
+    throw new UsageError(`--expires-at must be a time in UTC such as 2027-01-31T00:00:00Z; got "${text}".`);
   }
+  if (Date.parse(text) > now) return text;
+  throw new UsageError(`--expires-at must be in the future; got ${text}. From then on, the pins accept no machine.`);
 }
 
 /** Checks that a new log or authority of Sigstore's fails, until the trusted root names it. */
 const byTrustedRoot: readonly ReleaseCheckName[] = ['release.certificate', 'release.log_entry', 'release.time'];
 
-function adviceOn({ check, reason }: ReleaseRefusal, isShippedRoot: boolean): string {
-  if (check === 'release.age' && reason.includes(' before ')) return 'To pin it anyway, pass --allow-older.\n';
-  if (!isShippedRoot || !byTrustedRoot.includes(check)) return '';
+function adviceOn(refusal: ReleaseRefusal, isShippedRoot: boolean): string {
+  if (refusal instanceof OlderRelease) return 'To pin it anyway, pass --allow-older.\n';
+  if (!isShippedRoot || !byTrustedRoot.includes(refusal.check)) return '';
   return `Sigstore's trusted root in this build is of ${trustedRootDate}. If the bundle is newer, it may need a newer one (--trusted-root).\n`;
 }
 
-function signerOf({ identity, issuer }: Values): { identity: string; issuer: string } | undefined {
+function signerOption({ identity, issuer }: Values): { identity: string; issuer: string } | undefined {
   if (identity === undefined && issuer === undefined) return undefined;
   return {
     identity: required('--identity', identity, 'An issuer vouches for many.'),
@@ -121,7 +146,7 @@ function signerOf({ identity, issuer }: Values): { identity: string; issuer: str
   };
 }
 
-/** The pins with the log of `--log-key`. */
+/** The pins with the log of `--log-key`. Its witnesses are required besides those that pins have. */
 function withLogOf(pins: ClientPins, { 'log-key': key, witness: witnesses = [] }: Values): ClientPins {
   if (key === undefined) {
     if (witnesses.length > 0) throw new UsageError('--witness needs --log-key.');
@@ -134,7 +159,8 @@ function withLogOf(pins: ClientPins, { 'log-key': key, witness: witnesses = [] }
   if (known !== undefined && known.key !== key) {
     throw new UsageError(`Your pins have another key of the log ${name}: ${known.key}. Remove that log to replace it.`);
   }
-  const log: ReleaseLog = { ...known, key, ...(witnesses.length === 0 ? {} : { witnesses }) };
+  const all = [...new Set([...(known?.witnesses ?? []), ...witnesses])];
+  const log: ReleaseLog = { ...known, key, ...(all.length === 0 ? {} : { witnesses: all }) };
   return { ...pins, logs: [...logs.filter((each) => each !== known), log] };
 }
 

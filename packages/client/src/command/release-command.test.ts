@@ -84,6 +84,12 @@ describe('a release in an operator’s own log', () => {
     // The witnesses stay required.
     const next = await sign(log, key, statement(2));
     expect(await add(next, pins)).toMatchObject({ code: 1, note: expect.stringContaining('release.witnesses') });
+    // A further one does not replace them.
+    const third = witness('third.example');
+    writeFileSync(join(log, 'checkpoint'), `${next.checkpoint}${third.line(next.checkpoint)}`);
+    const byThird = await sign(log, key, statement(2));
+    const { note } = await add(byThird, pins, '--log-key', key.key, '--witness', third.key);
+    expect(note).toMatch(/^Refused: release\.witnesses: the witness (?:one|other)\.example has not cosigned/);
   });
 
   // Each of these is what a broken or malicious log could show.
@@ -351,9 +357,14 @@ describe('sotto release', () => {
     rmSync(join(log, 'checkpoint'));
     expect(await another(statement(2))).toMatchObject({
       code: 1,
-      note: expect.stringMatching(/has entries but no checkpoint/),
+      note: expect.stringMatching(/has entries but no checkpoint\. If its first signature was interrupted, remove /),
     });
     expect(existsSync(join(log, 'lock'))).toBe(false);
+    rmSync(join(log, 'tile'), { recursive: true });
+    expect(await another(statement(2))).toMatchObject({ code: 0 });
+    const file = files.write('');
+    const args = ['release', 'sign', statement(2), '--key', key.file, '--log', join(file, 'log')];
+    expect(await run(...args)).toMatchObject({ code: 1, note: expect.stringMatching(/cannot be written \(ENOTDIR\)/) });
   });
 
   it('keeps the private key from other users', async () => {

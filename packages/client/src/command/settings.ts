@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { defaultFamilies } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
 import { type ClientPins, readPins, shippedPins } from '../pins/client-pins.ts';
-import { type Terminal, UsageError } from './terminal.ts';
+import { codeOf, type Terminal, UsageError } from './terminal.ts';
 
 /** Options of every command that reaches the service privately, as `parseArgs` takes them. */
 export const serviceOptions = {
@@ -116,8 +116,8 @@ const unreadable: ReadonlyMap<unknown, string> = new Map([
 
 /** Says why a file cannot be read. */
 function whyUnreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return unreadable.get(code) ?? `it cannot be read${code === undefined ? '' : ` (${String(code)})`}`;
+  const code = codeOf(error);
+  return unreadable.get(code) ?? `it cannot be read${code === undefined ? '' : ` (${code})`}`;
 }
 
 /**

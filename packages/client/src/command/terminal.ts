@@ -30,6 +30,10 @@ export type ExitCode = 0 | 1 | 2 | 3;
 /** Thrown when the command line is wrong. The user sees its message, with exit code 2. */
 export class UsageError extends Error {}
 
+/** The system's code of an error, such as `ENOENT`. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined;
+
 /** Removes control characters from others' text, so that it cannot steer the terminal. */
 export const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
-import { bindingSentences, parseJson, relaySentence } from '@sotto/wire';
+import { bindingSentences, relaySentence } from '@sotto/wire';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
@@ -16,9 +16,10 @@ import {
   type VerificationReport,
   verifyWith,
 } from '../report/verify.ts';
-import { type Recording, verifyRecorded } from '../report/verify-recorded.ts';
+import { verifyRecorded } from '../report/verify-recorded.ts';
 import { releaseWords } from './explain-pins.ts';
-import { asUsage, onlyOne, readKey, readPinsFile, readText, readWord, required, requiredAddress } from './settings.ts';
+import { readRecording, recordingOptions } from './read-recording.ts';
+import { asUsage, onlyOne, readKey, readPinsFile, readWord, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyHelp = `sotto verify URL: check which code a confidential origin runs. It sends only a fresh nonce. Without a URL it takes
@@ -35,7 +36,10 @@ the variable BASE_URL.
 With --recorded, it checks evidence that was recorded, and connects to nothing:
   --recorded FILE      an answer of GET /v1/gateway/attestation
   --nonce HEX          the nonce that it was requested with
-  --recorded-at TIME   when, such as 2026-11-29T10:00:00Z (default: now)
+  --recorded-at TIME   when, such as 2026-11-29T10:00:00Z: dates are checked as of then
+  --exporter HEX       what the connection exported, if the evidence is for one connection
+A recording proves what a machine was then, not which machine you reach now. So --require is cryptographically_checked by
+default.
 
 With --model, it also verifies a provider's enclave. This is free but needs an inference key. The pins must name the
 provider's family, its name for the model, and its machines.
@@ -68,9 +72,7 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       'control-url': { type: 'string' },
       'key-file': { type: 'string' },
       'require-provider': { type: 'string' },
-      recorded: { type: 'string' },
-      nonce: { type: 'string' },
-      'recorded-at': { type: 'string' },
+      ...recordingOptions,
     },
   });
   if (values['allow-simulated'] === true && values.require !== undefined) {
@@ -81,7 +83,10 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
   const { BASE_URL } = terminal.environment;
   const address = onlyOne('URL', positionals.length === 0 && BASE_URL !== undefined ? [BASE_URL] : positionals);
   const { origin } = asUsage(() => readOrigin('URL', address));
-  const minimum = readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts);
+  const recording = readRecording(values, origin);
+  // Without its connection, evidence reaches no stronger verdict.
+  const strongest = recording === undefined ? 'hardware_verified' : 'cryptographically_checked';
+  const minimum = readWord('--require', values.require ?? strongest, acceptableVerdicts);
   const platform = asUsage(() => nodePlatform({ selfSigned: values['self-signed'] ?? false, relay: values.relay }));
   const minimumOfProvider = readWord(
     '--require-provider',
@@ -89,12 +94,12 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
     acceptableEnclaveVerdicts,
   );
   const pins = readPinsFile(values.pins);
-  const recording = readRecording(values, origin);
   const report =
     recording === undefined
       ? await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) })
       : await verifyRecorded(recording, pins).then((gateway) => ({ gateway, releases: releasesOf(pins, gateway) }));
-  terminal.out(values.json ? reportJson(report) : reportText(report));
+  const isRecorded = recording !== undefined;
+  terminal.out(values.json ? reportJson(report, isRecorded) : reportText(report, isRecorded));
   const { gateway, enclave }: VerificationReport = report;
   const isSimulated = values['allow-simulated'] === true && isHonestSimulation(gateway);
   if (isHonestSimulation(gateway)) {
@@ -136,44 +141,13 @@ function readEnclave(
   };
 }
 
-/** Reads what `--recorded` names. Options that need a connection are refused with it: they would be ignored. */
-function readRecording(
-  values: { readonly [name in keyof typeof liveOptions | 'recorded' | 'nonce' | 'recorded-at']?: unknown },
-  origin: string,
-): Recording | undefined {
-  const { recorded, nonce, 'recorded-at': time } = values;
-  if (typeof recorded !== 'string') {
-    if (nonce === undefined && time === undefined) return undefined;
-    throw new UsageError(`${nonce === undefined ? '--recorded-at' : '--nonce'} needs --recorded.`);
-  }
-  const live = Object.keys(liveOptions).find((name) => Reflect.get(values, name) !== undefined);
-  if (live !== undefined) throw new UsageError(`--recorded connects to nothing. Leave it or --${live} out.`);
-  const recordedAt = typeof time === 'string' ? Date.parse(time) : Date.now();
-  if (Number.isNaN(recordedAt)) {
-    throw new UsageError(`--recorded-at must be a time such as 2026-11-29T10:00:00Z; got "${String(time)}".`);
-  }
-  return {
-    document: parseJson(readText('--recorded', recorded)),
-    origin,
-    nonce: required('--nonce', typeof nonce === 'string' ? nonce : undefined, 'Evidence is for one nonce.'),
-    recordedAt,
-  };
-}
-
-const liveOptions = {
-  model: true,
-  provider: true,
-  privacy: true,
-  'control-url': true,
-  'key-file': true,
-  relay: true,
-  'self-signed': true,
-} as const;
-
 /** Formats a report for people: one line for each check, with its reason. */
-function reportText({ gateway, releases, enclave }: VerificationReport): string {
+function reportText({ gateway, releases, enclave }: VerificationReport, isRecorded: boolean): string {
   return [
+    ...(isRecorded ? [`Recorded evidence, checked as of ${timeOf(gateway)}; no service was contacted.`] : []),
     ...standing(gateway, releases),
+    ...(isRecorded ? recordedBinding(gateway) : liveBinding(gateway)),
+    ...(gateway.absence === undefined ? [] : [`Why                  ${gateway.absence}`]),
     '',
     ...checkLines(gateway.checks),
     ...(enclave === undefined ? [] : ['', ...enclaveLines(enclave)]),
@@ -185,7 +159,7 @@ function reportText({ gateway, releases, enclave }: VerificationReport): string 
 const vendors = { intel: 'Intel', amd: 'AMD' } as const;
 
 function standing(
-  { origin, verdict, teeType, verifiedAt, tlsKeySeen, binding, absence, pin }: OriginVerification,
+  { origin, verdict, teeType, verifiedAt, pin }: OriginVerification,
   { running, newest }: ReleaseStanding,
 ): string[] {
   const vendor = vendorOf(teeType);
@@ -195,18 +169,27 @@ function standing(
     `Evidence             ${teeType ?? 'none'}${teeType === 'simulated' ? ': no hardware protects your content' : ''}`,
     ...(vendor === undefined ? [] : [`Vendor               ${vendors[vendor]}`]),
     ...(pin === undefined ? [] : [`Release              ${runningWords(running, verifiedAt)}`]),
-    ...(newest === undefined ? [] : [`Newest known release ${printableLine(releaseWords(newest, verifiedAt))}`]),
-    `TLS key              ${tlsKeySeen ? 'seen' : 'not seen: the connection does not use TLS, or its key is hidden'}`,
-    `Binding              ${binding}: ${bindingSentences[binding]}`,
-    `Verified at          ${new Date(verifiedAt).toISOString()}`,
-    ...(absence === undefined ? [] : [`Why                  ${absence}`]),
+    ...(newest === undefined ? [] : [`Newest known release ${releaseWords(newest, verifiedAt)}`]),
   ];
 }
+
+const liveBinding = (gateway: OriginVerification): string[] => [
+  `TLS key              ${gateway.tlsKeySeen ? 'seen' : 'not seen: the connection does not use TLS, or its key is hidden'}`,
+  `Binding              ${gateway.binding}: ${bindingSentences[gateway.binding]}`,
+  `Verified at          ${timeOf(gateway)}`,
+];
+
+const recordedBinding = ({ binding }: OriginVerification): string[] => [
+  'TLS key              not compared: a file has no connection',
+  `Binding              ${binding === 'channel' ? 'channel: The evidence covers the connection that exported this value.' : 'not compared: a file has no connection'}`,
+];
+
+const timeOf = ({ verifiedAt }: OriginVerification): string => new Date(verifiedAt).toISOString();
 
 const runningWords = (running: ReleaseStanding['running'], now: number): string =>
   running === undefined
     ? 'not known: the pin was made by hand, or the evidence is not genuine'
-    : printableLine(releaseWords(running, now));
+    : releaseWords(running, now);
 
 function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
   if (!isVerified(enclave))

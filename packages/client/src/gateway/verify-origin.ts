@@ -14,7 +14,9 @@ export interface OriginVerification extends GatewayVerification {
   readonly absence: string | undefined;
   /** Whether the platform showed the TLS key of the connection. */
   readonly tlsKeySeen: boolean;
-  /** The verified document. Keep it to verify it again later. */
+  /** The value in hex that the connection exported. Undefined if it exports none, or was not asked to. */
+  readonly exporter: string | undefined;
+  /** The verified document. Keep it with `nonce`, `verifiedAt` and `exporter` to verify it again later. */
   readonly document: unknown;
 }
 
@@ -84,6 +86,7 @@ export async function verifyConnection({
       verifiedAt,
       absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'The service did not answer.') : undefined,
       tlsKeySeen: tlsSpki !== undefined,
+      exporter: channel?.exporter === undefined ? undefined : toHex(channel.exporter),
       document,
     },
     connection,

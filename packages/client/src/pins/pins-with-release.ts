@@ -2,10 +2,13 @@ import type { GatewayPins } from '@sotto/attestation';
 import type { VerifiedRelease } from '../releases/read-release.ts';
 import { ReleaseRefusal } from '../releases/refusal.ts';
 import { type ClientPins, hasMeasurements } from './client-pins.ts';
-import { newestRelease, type PinnedRelease, type ReleaseLog } from './pinned-release.ts';
+import { newestOf, type PinnedRelease, type ReleaseLog, signerOf } from './pinned-release.ts';
 import { withSnp, withTdx } from './pins-with.ts';
 
 type MinimumTcb = NonNullable<GatewayPins['sev_snp']>['minimum_tcb'];
+
+/** Refused only because of its age. `allowOlder` accepts it. */
+export class OlderRelease extends ReleaseRefusal {}
 
 interface Terms {
   /** Accepts a release that was logged before the newest pinned one: a downgrade. */
@@ -41,27 +44,31 @@ export function withRelease(pins: ClientPins, { statement, pinned, log }: Verifi
       ...mergedSnp(pins.gateway.sev_snp, made.sev_snp, sev_snp_tcb),
       ...registries(pins, statement.provider_registry),
     },
-    releases: [...releases.filter(({ version }) => version !== pinned.version), pinned],
+    releases: [...releases, pinned],
     ...(log === undefined ? {} : { logs: withLog(logs, log) }),
   };
 }
 
+/** Machines name their release by its version, so pins can have one release of a version. */
 function requireFitting(releases: readonly PinnedRelease[], pinned: PinnedRelease, { allowOlder }: Terms): void {
   const same = releases.find(({ version }) => version === pinned.version);
-  if (same !== undefined) {
-    throw new ReleaseRefusal(
-      'release.age',
-      same.statement_sha256 === pinned.statement_sha256
-        ? `your pins have release ${pinned.version} already`
-        : `your pins have another release ${pinned.version}, whose statement has the SHA-256 ${same.statement_sha256}`,
-    );
-  }
-  const newest = newestRelease(releases);
+  if (same !== undefined) throw new ReleaseRefusal('release.age', whyKnown(same, pinned));
+  const newest = newestOf(releases.filter((each) => signerOf(each) === signerOf(pinned)));
   if (allowOlder || newest === undefined || Date.parse(pinned.logged_at) >= Date.parse(newest.logged_at)) return;
-  throw new ReleaseRefusal(
+  throw new OlderRelease(
     'release.age',
     `release ${pinned.version} was logged at ${pinned.logged_at}, before ${newest.version}, which your pins have (${newest.logged_at})`,
   );
+}
+
+function whyKnown(same: PinnedRelease, pinned: PinnedRelease): string {
+  if (signerOf(same) !== signerOf(pinned)) {
+    return `your pins have a release ${same.version} of another signer (${signerOf(same)}); keep the releases of each signer in a file of its own`;
+  }
+  if (same.statement_sha256 !== pinned.statement_sha256) {
+    return `your pins have another release ${same.version}, whose statement has the SHA-256 ${same.statement_sha256}; ask the publisher which one is right, and delete the other from your pins`;
+  }
+  return `your pins have release ${same.version} already; to change when it expires, edit the \`expires_at\` of its machines`;
 }
 
 /** New machines come first: a machine of two releases is then known by the newer one. */

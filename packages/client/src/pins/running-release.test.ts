@@ -19,6 +19,22 @@ it('names the release of the matched pin, and the newest that is pinned', () => 
   expect(of('0.10.0', 'hardware_verified')).toEqual({ running: newest, newest });
 });
 
+it('compares with releases of the same signer alone', () => {
+  const other = {
+    ...release('2.0', '2026-11-20T00:00:00Z'),
+    signed_by: { identity: 'x', issuer: 'https://i.example' },
+  };
+  const tagged = (version: string, at: string): PinnedRelease => ({
+    ...release(version, at),
+    signed_by: { identity: `https://a.example/release.yml@refs/tags/v${version}`, issuer: 'https://issuer.example' },
+  });
+  const [first, second] = [tagged('0.1.0', '2026-10-01T00:00:00Z'), tagged('0.2.0', '2026-10-02T00:00:00Z')];
+  const releases = [second, other, first];
+  const verdict = 'hardware_verified';
+  const found = releasesOf({ gateway: {}, releases }, { verdict, pin: { name: undefined, release: '0.1.0' } });
+  expect(found).toEqual({ running: first, newest: second });
+});
+
 it('names no running release for a pin by hand, one that the pins do not have, and evidence that proves nothing', () => {
   for (const found of [of(undefined), of('0.8.0'), of('0.9.0', 'untrusted'), of('0.9.0', 'policy_matched')]) {
     expect(found).toEqual({ running: undefined, newest });

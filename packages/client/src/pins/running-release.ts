@@ -1,12 +1,12 @@
-import { type GatewayVerification, type HardwareVendor, meetsVerdict } from '@sotto/attestation';
+import { type GatewayVerification, type HardwareVendor, meetsVerdict, vendorByTee } from '@sotto/attestation';
 import type { ClientPins } from './client-pins.ts';
-import { newestRelease, type PinnedRelease } from './pinned-release.ts';
+import { newestOf, type PinnedRelease, signerOf } from './pinned-release.ts';
 
 /** The releases of a verified broker, as far as the pins know them. */
 export interface ReleaseStanding {
   /** The release that the broker runs. Undefined if its pin was made by hand, or its evidence is not genuine. */
   readonly running: PinnedRelease | undefined;
-  /** The release that was logged last, of those that are pinned. */
+  /** The pinned release that was logged last, by the signer of the running one if that is known. */
   readonly newest: PinnedRelease | undefined;
 }
 
@@ -17,9 +17,10 @@ export function releasesOf(
 ): ReleaseStanding {
   const isGenuine = meetsVerdict(verdict, 'cryptographically_checked');
   const running = releases.find(({ version }) => isGenuine && version === pin?.release);
-  return { running, newest: newestRelease(releases) };
+  const comparable = releases.filter((each) => running === undefined || signerOf(each) === signerOf(running));
+  return { running, newest: newestOf(comparable) };
 }
 
 /** Who makes the hardware of evidence. Undefined for simulated evidence. */
 export const vendorOf = (teeType: GatewayVerification['teeType']): HardwareVendor | undefined =>
-  teeType === 'tdx' ? 'intel' : teeType === 'sev_snp' ? 'amd' : undefined;
+  teeType === undefined || teeType === 'simulated' ? undefined : vendorByTee[teeType];

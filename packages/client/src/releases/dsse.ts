@@ -2,11 +2,9 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, decodeBase64, toBase64, toHex } from '@sotto/attestation';
 import * as z from 'zod';
 import { type NoteKey, type NoteSigner, verifiesEd25519 } from './log/signed-note.ts';
+import { statementMediaType as payloadType } from './statement.ts';
 
 // Dead Simple Signing Envelope: https://github.com/secure-systems-lab/dsse
-
-/** The media type of an in-toto statement. */
-const payloadType = 'application/vnd.in-toto+json';
 
 export const envelopeSchema = z.strictObject({
   /** Base64. */

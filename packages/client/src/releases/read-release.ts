@@ -42,13 +42,17 @@ const toleranceMs = 5 * 60_000;
  */
 export async function readRelease(document: unknown, question: ReleaseQuestion): Promise<ReleaseReading> {
   try {
-    const isLogged = asObject(document)?.format === loggedReleaseFormat;
-    return { release: isLogged ? readLogged(document, question) : await readSigstore(document, question) };
+    return {
+      release: isLoggedRelease(document) ? readLogged(document, question) : await readSigstore(document, question),
+    };
   } catch (error) {
     if (!(error instanceof ReleaseRefusal)) throw error;
     return { refused: { check: error.check, reason: error.reason } };
   }
 }
+
+/** Whether a document is of an operator's own log. Any other is read as a bundle of Sigstore. */
+export const isLoggedRelease = (document: unknown): boolean => asObject(document)?.format === loggedReleaseFormat;
 
 async function readSigstore(document: unknown, question: ReleaseQuestion): Promise<VerifiedRelease> {
   const { signer, trustedRoot = shippedTrustedRoot, now } = question;

@@ -1,4 +1,4 @@
-/** The checks of a release, in the order in which they are made. The first that fails ends the verification. */
+/** The checks of a release. The first that fails ends the verification; a release of each kind has its own order. */
 export const releaseChecks = [
   'release.format',
   'release.trusted_root',
@@ -18,7 +18,7 @@ export const releaseChecks = [
 ] as const;
 export type ReleaseCheckName = (typeof releaseChecks)[number];
 
-/** Why a release is refused. Thrown only inside this folder: `readRelease` returns it. */
+/** Why a release is refused. `readRelease` returns it instead of throwing it. */
 export class ReleaseRefusal extends Error {
   override readonly name = 'ReleaseRefusal';
   readonly check: ReleaseCheckName;

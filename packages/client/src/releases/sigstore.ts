@@ -1,5 +1,5 @@
 import { type Bundle, bundleFromJSON, isBundleWithDsseEnvelope, ValidationError } from '@sigstore/bundle';
-import { TrustedRoot } from '@sigstore/protobuf-specs';
+import { type TransparencyLogEntry, TrustedRoot } from '@sigstore/protobuf-specs';
 import {
   type SignedEntity,
   Verifier as SigstoreVerifier,
@@ -10,6 +10,7 @@ import {
   type Verifier,
 } from '@sigstore/verify';
 import { type ReleaseCheckName, ReleaseRefusal } from './refusal.ts';
+import { statementMediaType } from './statement.ts';
 
 /** The workflow or person that must have signed a release. Both are compared as a whole. */
 export interface SigstoreSigner {
@@ -27,9 +28,6 @@ export interface SigstoreFinding {
   readonly log: string;
 }
 
-/** The media type of an in-toto statement. */
-const statementMediaType = 'application/vnd.in-toto+json';
-
 /**
  * Verifies a Sigstore bundle without a network: certificate, signature, log entry, inclusion proof and checkpoint, by
  * the authorities of `trustedRoot`. Throws a `ReleaseRefusal`.
@@ -46,9 +44,13 @@ export function openSigstoreBundle(document: unknown, trustedRoot: unknown, sign
   return {
     payload: bundle.content.dsseEnvelope.payload,
     loggedAt: Math.min(...signedTimes(entity)),
-    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry?.logIndex}`,
+    log: `${log?.baseUrl ?? 'unknown log'}, entry ${entry && signedIndex(entry)}`,
   };
 }
+
+/** A log that promised inclusion signed the number that its search takes. Of other logs, only the proof has a number. */
+const signedIndex = ({ inclusionPromise, inclusionProof, logIndex }: TransparencyLogEntry): string =>
+  inclusionPromise === undefined ? (inclusionProof?.logIndex ?? '') : logIndex;
 
 type DsseBundle = Bundle & { content: { $case: 'dsseEnvelope' } };
 

@@ -1,7 +1,10 @@
-import { gatewayPinsSchema } from '@sotto/attestation';
+import { commitSchema, gatewayPinsSchema, timeSchema } from '@sotto/attestation';
 import { parseJson, problemOf } from '@sotto/wire';
 import * as z from 'zod';
 import { ReleaseRefusal } from './refusal.ts';
+
+/** The media type of an in-toto statement. */
+export const statementMediaType = 'application/vnd.in-toto+json';
 
 /** The in-toto predicate of a release: https://in-toto.io/Statement/v1. */
 export const releasePredicateType = 'urn:sotto:release:v1';
@@ -33,10 +36,8 @@ export const minimumFirmwareSchema = z.strictObject({
 
 const predicateSchema = z.strictObject({
   version: z.string().regex(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$/, 'must be a version such as 0.2.0'),
-  commit: z
-    .string()
-    .regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/, 'must be a full commit id: 40 or 64 lower-case hex digits'),
-  released_at: z.iso.datetime({ error: 'must be a time such as 2027-01-31T00:00:00Z' }),
+  commit: commitSchema,
+  released_at: timeSchema,
   /** `provider_registry_digest` of the key sets of its brokers. */
   provider_registry: digest,
   machines: machinesSchema,

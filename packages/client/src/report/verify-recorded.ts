@@ -1,4 +1,4 @@
-import { verifyGateway } from '@sotto/attestation';
+import { toHex, verifyGateway } from '@sotto/attestation';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
@@ -13,6 +13,8 @@ export interface Recording {
   readonly nonce: string;
   /** Unix ms at which it was recorded. Certificates and dates are checked as of then. */
   readonly recordedAt: number;
+  /** The value that the connection exported: 32 bytes. Needed for evidence that is for one connection. */
+  readonly exporter?: Uint8Array | undefined;
 }
 
 /**
@@ -20,11 +22,16 @@ export interface Recording {
  * not seen, so the verdict is at most `cryptographically_checked`. Throws `origin_invalid`.
  */
 export async function verifyRecorded(
-  { document, origin: address, nonce, recordedAt }: Recording,
+  { document, origin: address, nonce, recordedAt, exporter }: Recording,
   { gateway: pins }: ClientPins,
 ): Promise<OriginVerification> {
   const { origin } = readOrigin('origin', address);
-  const verification = await verifyGateway(document, { nonce, origin, pins, now: new Date(recordedAt) });
+  const channel = exporter && { exporter };
+  const verification = await verifyGateway(document, { nonce, origin, pins, now: new Date(recordedAt), channel });
   const absence = document === undefined ? 'The recording is not JSON.' : undefined;
-  return { ...verification, origin, nonce, verifiedAt: recordedAt, absence, tlsKeySeen: false, document };
+  return {
+    ...verification,
+    ...{ origin, nonce, verifiedAt: recordedAt, absence, tlsKeySeen: false, document },
+    exporter: exporter && toHex(exporter),
+  };
 }

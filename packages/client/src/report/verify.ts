@@ -142,14 +142,15 @@ async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
   };
 }
 
-/** Formats a report for programs. */
-export function reportJson({ gateway, releases, enclave }: VerificationReport): string {
+/** Formats a report for programs. A report of recorded evidence says so, and as of when it was checked. */
+export function reportJson({ gateway, releases, enclave }: VerificationReport, isRecorded = false): string {
   const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, binding, absence, checks, keySet } = gateway;
+  const at = new Date(verifiedAt).toISOString();
   return `${JSON.stringify(
     {
       origin,
       nonce,
-      verified_at: new Date(verifiedAt).toISOString(),
+      ...(isRecorded ? { recorded: true, checked_as_of: at } : { verified_at: at }),
       verdict,
       tee_type: teeType ?? null,
       vendor: vendorOf(teeType) ?? null,

@@ -13,6 +13,7 @@ const verification = (part: Partial<OriginVerification>): OriginVerification => 
   verifiedAt: 0,
   absence: undefined,
   tlsKeySeen: false,
+  exporter: undefined,
   binding: 'none',
   document: {},
   ...part,

@@ -23,11 +23,13 @@ const longestEntry = 65_535;
  * Two processes that append at once would sign two histories, which is a fork. So a lock file lets one in.
  */
 export function signInto(folder: string, statement: Uint8Array, signer: NoteSigner): LoggedRelease {
-  mkdirSync(folder, { recursive: true });
   const lock = join(folder, 'lock');
   try {
+    mkdirSync(folder, { recursive: true });
     closeSync(openSync(lock, 'wx'));
-  } catch {
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EEXIST' || !existsSync(lock)) throw new LogError(`${folder} cannot be written (${String(code)}).`);
     throw new LogError(`${lock} exists: another process writes the log, or one ended early. If none runs, remove it.`);
   }
   try {
@@ -74,7 +76,9 @@ function readLog(folder: string, signer: NoteSigner): { entries: Uint8Array[]; c
   const file = join(folder, 'checkpoint');
   if (!existsSync(file)) {
     if (existsSync(join(folder, 'tile'))) {
-      throw new LogError(`${folder} has entries but no checkpoint. Restore the log: a new one would be a fork.`);
+      throw new LogError(
+        `${folder} has entries but no checkpoint. If its first signature was interrupted, remove ${join(folder, 'tile')} and sign again. Otherwise restore the log: a new one would be a fork.`,
+      );
     }
     return { entries: [], checkpoint: undefined };
   }

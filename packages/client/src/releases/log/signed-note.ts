@@ -37,7 +37,8 @@ export interface SignedNote {
 }
 
 const utf8 = new TextEncoder();
-const isName = (name: string): boolean => /^[^\s+]{1,128}$/u.test(name);
+/** Control characters could steer a terminal that shows the name. */
+const isName = (name: string): boolean => /^[^\s+\p{C}]{1,128}$/u.test(name);
 
 const idOf = (name: string, kind: number, publicKey: Uint8Array): Uint8Array =>
   sha256(concatBytes(utf8.encode(`${name}\n`), Uint8Array.of(kind), publicKey)).subarray(0, 4);

@@ -16,6 +16,7 @@ const gateway = (part: Partial<OriginVerification>): OriginVerification => ({
   verifiedAt: 0,
   absence: undefined,
   tlsKeySeen: false,
+  exporter: undefined,
   binding: 'none',
   document: {},
   ...part,
