@@ -72,10 +72,22 @@ export const channelMutants: readonly Mutant[] = [
     [
       [
         'unattested',
-        "if (binding === 'channel' && connection !== undefined) {\n      const digest",
-        "if (binding === 'none' && connection !== undefined) {\n      const digest",
+        "binding === 'channel' && connection !== undefined\n        ?",
+        "binding === 'none' && connection !== undefined\n        ?",
       ],
       ['other-key-set', '&& keySetDigest(keySet) === digest', '&& digest !== undefined'],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/client/src/gateway/gateway-session.ts',
+      tests: ['packages/client/src/gateway/gateway-session.test.ts'],
+    },
+    [
+      ['end-of-pin', 'keySet.not_after * 1000, pinEnds,', 'keySet.not_after * 1000,'],
+      ['equal-session', 'current.keySetDigest === digest && now()', 'false && now()'],
+      ['closed', "this.#closing.abort(new DOMException('The client was closed.', 'AbortError'));", ''],
     ],
   ),
 ];
