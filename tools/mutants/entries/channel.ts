@@ -50,7 +50,18 @@ export const channelMutants: readonly Mutant[] = [
   ),
   ...mutantsAt(
     { folder: 'channel', file: `${gateway}/channel-queue.ts`, tests: [`${gateway}/channel-queue.test.ts`] },
-    [['unwanted', 'all.filter(({ isWanted }) => isWanted())', 'all']],
+    [
+      ['unwanted', 'if (waiting.isWanted()) continue;', 'continue;'],
+      ['one-network', '&& own.length < mostOfOneNetwork', ''],
+      ['dead-places', 'if (!this.#hasPlaceFor(network)) this.#dropUnwanted();', ''],
+    ],
+  ),
+  ...mutantsAt(
+    { folder: 'channel', file: `${gateway}/one-at-a-time.ts`, tests: [`${gateway}/one-at-a-time.test.ts`] },
+    [
+      ['batch-first', 'if (other.length > 0) [last', 'if (last.length === 0) [last'],
+      ['batches-only', '[last, other] = [other, last];', 'last = this.#batches;'],
+    ],
   ),
   ...mutantsAt(
     {
