@@ -50,7 +50,18 @@ export const channelMutants: readonly Mutant[] = [
   ),
   ...mutantsAt(
     { folder: 'channel', file: `${gateway}/channel-queue.ts`, tests: [`${gateway}/channel-queue.test.ts`] },
-    [['unwanted', 'all.filter(({ isWanted }) => isWanted())', 'all']],
+    [
+      ['unwanted', 'if (waiting.isWanted()) continue;', 'continue;'],
+      ['one-network', '&& own.length < mostOfOneNetwork', ''],
+      ['dead-places', 'if (!this.#hasPlaceFor(network)) this.#dropUnwanted();', ''],
+    ],
+  ),
+  ...mutantsAt(
+    { folder: 'channel', file: `${gateway}/one-at-a-time.ts`, tests: [`${gateway}/one-at-a-time.test.ts`] },
+    [
+      ['batch-first', 'if (other.length > 0) [last', 'if (last.length === 0) [last'],
+      ['batches-only', '[last, other] = [other, last];', 'last = this.#batches;'],
+    ],
   ),
   ...mutantsAt(
     {
@@ -72,10 +83,22 @@ export const channelMutants: readonly Mutant[] = [
     [
       [
         'unattested',
-        "if (binding === 'channel' && connection !== undefined) {\n      const digest",
-        "if (binding === 'none' && connection !== undefined) {\n      const digest",
+        "binding === 'channel' && connection !== undefined\n        ?",
+        "binding === 'none' && connection !== undefined\n        ?",
       ],
       ['other-key-set', '&& keySetDigest(keySet) === digest', '&& digest !== undefined'],
+    ],
+  ),
+  ...mutantsAt(
+    {
+      folder: 'channel',
+      file: 'packages/client/src/gateway/gateway-session.ts',
+      tests: ['packages/client/src/gateway/gateway-session.test.ts'],
+    },
+    [
+      ['end-of-pin', 'keySet.not_after * 1000, pinEnds,', 'keySet.not_after * 1000,'],
+      ['equal-session', 'current.keySetDigest === digest && now()', 'false && now()'],
+      ['closed', "this.#closing.abort(new DOMException('The client was closed.', 'AbortError'));", ''],
     ],
   ),
 ];

@@ -42,7 +42,7 @@ export function serveGatewayAttestation(
       if (exporter !== undefined) bound.add(socket);
       const document = await (exporter === undefined
         ? attestation.evidenceFor(nonce, isWanted)
-        : attestation.evidenceForChannel({ nonce, exporter }, isWanted));
+        : attestation.evidenceForChannel({ address: request.ip, nonce, exporter }, isWanted));
       reply.header(headerNames.requestId, request.id);
       return document;
     },

@@ -5,7 +5,7 @@ import { ChannelQueue } from './channel-queue.ts';
 import { BusyError, OneAtATime } from './one-at-a-time.ts';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
-const channel = () => ({ nonce: randomBytes(32).toString('hex'), exporter: randomBytes(32) });
+const channel = (address: string) => ({ address, nonce: randomBytes(32).toString('hex'), exporter: randomBytes(32) });
 
 /** A queue whose quotes end when the test says so. */
 function queue() {
@@ -19,7 +19,8 @@ function queue() {
     quotes.push(quote);
     return quote.promise;
   });
-  const ask = (isWanted = () => true) => channels.evidenceFor(channel(), isWanted, () => (begun += 1));
+  const ask = (isWanted = () => true, address = '192.0.2.1') =>
+    channels.evidenceFor(channel(address), isWanted, () => (begun += 1));
   return {
     turns,
     roots,
@@ -47,17 +48,18 @@ it('makes one quote for all connections that wait, and the next one for those th
   expect(begun()).toBe(2);
 });
 
-it('gives connections their turn although more tasks wait than may', async () => {
+it('gives connections their turn before the tasks that wait, although more do than may', async () => {
   const { turns, ask, end } = queue();
-  const slow = Promise.withResolvers<void>();
-  const tasks = [turns.run(() => slow.promise), turns.run(async () => {})];
+  const [running, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const tasks = [turns.run(() => running.promise), turns.run(() => waiting.promise)];
   await expect(turns.run(async () => {})).rejects.toBeInstanceOf(BusyError);
   const asked = ask();
-  slow.resolve();
-  await Promise.all(tasks);
+  running.resolve();
   await settle();
   end(0);
   expect((await asked).channel?.tree_size).toBe(1);
+  waiting.resolve();
+  await Promise.all(tasks);
 });
 
 it('leaves out connections that have ended, and makes no quote for nobody', async () => {
@@ -78,8 +80,8 @@ it('refuses more connections than one tree has leaves, and fails all of a batch 
   const { ask, quotes, end } = queue();
   const first = ask();
   await settle();
-  const waiting = Array.from({ length: mostLeaves }, () => ask());
-  await expect(ask()).rejects.toBeInstanceOf(BusyError);
+  const waiting = Array.from({ length: mostLeaves }, (_, at) => ask(undefined, `192.0.2.${at % 4}`));
+  await expect(ask(undefined, '192.0.2.4')).rejects.toBeInstanceOf(BusyError);
   end(0);
   await first;
   await settle();
@@ -88,4 +90,44 @@ it('refuses more connections than one tree has leaves, and fails all of a batch 
   expect(new Set(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.message : '')))).toEqual(
     new Set(['no quote']),
   );
+});
+
+it('gives one network a quarter of the places at most, and first frees those of connections that have ended', async () => {
+  const { ask, end } = queue();
+  const first = ask();
+  await settle();
+  const [one, other] = ['2001:db8::1', '192.0.2.9'];
+  let isOpen = true;
+  const waiting = Array.from({ length: mostLeaves / 4 }, () => ask(() => isOpen, one));
+  const ended = Promise.allSettled(waiting);
+  // Another address of the same network.
+  await expect(ask(undefined, '2001:db8::2')).rejects.toBeInstanceOf(BusyError);
+  const others = [ask(undefined, other)];
+  isOpen = false;
+  others.push(ask(undefined, one));
+  const outcomes = await ended;
+  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  end(0);
+  await first;
+  await settle();
+  end(1);
+  expect((await Promise.all(others)).map(({ channel }) => channel?.tree_size)).toEqual([2, 2]);
+});
+
+it('frees the places of connections that have ended when the queue is full', async () => {
+  const { ask, end } = queue();
+  const first = ask();
+  await settle();
+  let isOpen = true;
+  const gone = Promise.allSettled(
+    Array.from({ length: mostLeaves }, (_, at) => ask(() => isOpen, `192.0.2.${at % 4}`)),
+  );
+  isOpen = false;
+  const late = ask(undefined, '192.0.2.4');
+  expect((await gone).every(({ status }) => status === 'rejected')).toBe(true);
+  end(0);
+  await first;
+  await settle();
+  end(1);
+  expect((await late).channel?.tree_size).toBe(1);
 });

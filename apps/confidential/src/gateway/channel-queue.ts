@@ -1,8 +1,14 @@
 import { channelLeaf, channelTree, type GatewayEvidence, mostLeaves } from '@sotto/attestation';
+import { networkOf } from '@sotto/server';
 import { BusyError, type OneAtATime } from './one-at-a-time.ts';
+
+/** The connections of one network that may wait: a quarter, so that no network can keep all others out. */
+const mostOfOneNetwork = mostLeaves / 4;
 
 /** A connection whose client asks for evidence about it. */
 export interface AskingChannel {
+  /** The IP address of the client. */
+  readonly address: string;
   /** The client's nonce: 64 lower-case hex digits. */
   readonly nonce: string;
   /** The value that this end exported from the connection: 32 bytes. */
@@ -10,6 +16,7 @@ export interface AskingChannel {
 }
 
 interface Waiting {
+  readonly network: string;
   readonly leaf: ReturnType<typeof channelLeaf>;
   readonly isWanted: () => boolean;
   readonly onBegun: () => void;
@@ -18,7 +25,7 @@ interface Waiting {
 
 /**
  * Makes evidence for connections. One quote covers the root of a tree with all that wait, so the number of clients does
- * not slow the machine. The batch has one place among the tasks, whatever else waits.
+ * not slow the machine. The batch runs before the tasks that wait.
  */
 export class ChannelQueue {
   readonly #turns: OneAtATime;
@@ -36,25 +43,40 @@ export class ChannelQueue {
    * Returns the evidence for one connection. Rejects with `BusyError`, or as the quote does. `onBegun` is called for one
    * connection of each batch.
    */
-  async evidenceFor({ nonce, exporter }: AskingChannel, isWanted: () => boolean, onBegun: () => void) {
-    if (this.#waiting.size >= mostLeaves) throw new BusyError();
+  async evidenceFor({ address, nonce, exporter }: AskingChannel, isWanted: () => boolean, onBegun: () => void) {
+    const network = networkOf(address);
+    if (!this.#hasPlaceFor(network)) this.#dropUnwanted();
+    if (!this.#hasPlaceFor(network)) throw new BusyError();
     const answer = Promise.withResolvers<GatewayEvidence>();
-    const waiting: Waiting = { leaf: channelLeaf(nonce, exporter), isWanted, onBegun, answer };
+    const waiting: Waiting = { network, leaf: channelLeaf(nonce, exporter), isWanted, onBegun, answer };
     this.#waiting.add(waiting);
     if (!this.#isDue) {
       this.#isDue = true;
-      void this.#turns.inTurn(() => this.#serve());
+      void this.#turns.runBatch(() => this.#serve());
     }
     return this.#turns.patiently(answer.promise, () => this.#waiting.delete(waiting));
+  }
+
+  #hasPlaceFor(network: string): boolean {
+    if (this.#waiting.size < mostOfOneNetwork) return true;
+    const own = [...this.#waiting].filter((waiting) => waiting.network === network);
+    return this.#waiting.size < mostLeaves && own.length < mostOfOneNetwork;
+  }
+
+  #dropUnwanted(): void {
+    for (const waiting of this.#waiting) {
+      if (waiting.isWanted()) continue;
+      this.#waiting.delete(waiting);
+      waiting.answer.reject(new BusyError());
+    }
   }
 
   async #serve(): Promise<void> {
     // A client that asks from now on waits for the next quote.
     this.#isDue = false;
-    const all = [...this.#waiting];
+    this.#dropUnwanted();
+    const served = [...this.#waiting];
     this.#waiting.clear();
-    const served = all.filter(({ isWanted }) => isWanted());
-    for (const { answer, isWanted } of all) if (!isWanted()) answer.reject(new BusyError());
     const [first] = served;
     if (first === undefined) return;
     first.onBegun();

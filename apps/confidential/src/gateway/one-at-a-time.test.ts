@@ -33,9 +33,24 @@ describe('tasks, one at a time', () => {
     expect(await Promise.all([...answers, fourth])).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
+  it('runs a batch before all tasks that wait, however many do, and one task between two batches', async () => {
+    const queue = new OneAtATime({ maxWaiting: 3, patienceMs: 10_000 });
+    const log: string[] = [];
+    const running = task(log, 'running');
+    const done = [queue.run(running.run)];
+    for (const name of ['first', 'second', 'third']) done.push(queue.run(async () => String(log.push(name))));
+    await expect(queue.run(async () => log.push('fourth'))).rejects.toBeInstanceOf(BusyError);
+    for (const name of ['batch', 'next batch']) done.push(queue.runBatch(async () => String(log.push(name))));
+    running.end();
+    await Promise.all(done);
+    expect(log).toEqual(['running', 'batch', 'first', 'next batch', 'second', 'third']);
+  });
+
   it('goes on after a failure', async () => {
     const queue = new OneAtATime({ maxWaiting: 1, patienceMs: 10_000 });
-    await expect(queue.run(() => Promise.reject(new Error('no quote')))).rejects.toThrow('no quote');
+    for (const how of ['run', 'runBatch'] as const) {
+      await expect(queue[how](() => Promise.reject(new Error('no quote')))).rejects.toThrow('no quote');
+    }
     expect(await queue.run(async () => 7)).toBe(7);
   });
 

@@ -42,10 +42,11 @@ describe('pins that choose vendors', () => {
 });
 
 describe('a pin', () => {
-  it('says which release a machine runs', async () => {
-    const own = withEach({ name: 'small', release: '0.2.0' });
-    expect((await verify(await tdxDocument(), own)).pin).toEqual({ name: 'small', release: '0.2.0' });
-    expect((await verify(await snpDocument(), own)).pin).toEqual({ name: 'small', release: '0.2.0' });
+  it('says which release a machine runs, and until when it accepts the machine', async () => {
+    const own = withEach({ name: 'small', release: '0.2.0', expires_at: at(1) });
+    const pin = { name: 'small', release: '0.2.0', expiresAt: at(1) };
+    expect((await verify(await tdxDocument(), own)).pin).toEqual(pin);
+    expect((await verify(await snpDocument(), own)).pin).toEqual(pin);
     expect(
       (await verify(await tdxDocument({ machine: { mrTd: new Uint8Array(48).fill(7) } }), own)).pin,
     ).toBeUndefined();

@@ -124,10 +124,12 @@ export const gatewayPinsSchema = z.strictObject({
 });
 export type GatewayPins = z.infer<typeof gatewayPinsSchema>;
 
-/** The pin that a machine matched: how it is named, and where it comes from. */
+/** The pin that a machine matched: how it is named, where it comes from, and when it ends. */
 export interface MatchedPin {
   readonly name: string | undefined;
   readonly release: string | undefined;
+  /** ISO 8601. From then on, the pin accepts no machine. */
+  readonly expiresAt: string | undefined;
 }
 
 export function requireVendor(vendor: HardwareVendor, { vendors }: GatewayPins): void {
@@ -173,8 +175,8 @@ function requirePinned(
     );
   const agreed = pins.filter(agrees);
   const isCurrent = ({ expires_at }: Pin) => expires_at === undefined || now.getTime() < Date.parse(expires_at);
-  const { name, release } = agreed.find(isCurrent) ?? refuse(agreed, measured);
-  return { name, release };
+  const { name, release, expires_at: expiresAt } = agreed.find(isCurrent) ?? refuse(agreed, measured);
+  return { name, release, expiresAt };
 }
 
 function refuse(agreed: readonly Pin[], measured: Readonly<Record<string, string | undefined>>): never {

@@ -34,10 +34,16 @@ export class AttestedChannel implements ContentChannel {
     const attesting = this.#attest();
     const connection = await abortable(attesting, request.signal).catch((error: unknown) => {
       // The request has left. Another one can use the connection.
-      if (request.signal?.aborted) void attesting.then((late) => this.#release(late)).catch(() => undefined);
+      if (request.signal?.aborted) void attesting.then((late) => this.add(late)).catch(() => undefined);
       throw error;
     });
     return this.#sendOver(connection, request);
+  }
+
+  /** Takes an attested connection that carries no request. Closes it if this channel was closed. */
+  add(connection: OriginConnection): void {
+    if (this.#isClosed || !connection.isOpen) connection.close();
+    else this.#free.push(connection);
   }
 
   close(): void {
@@ -54,12 +60,7 @@ export class AttestedChannel implements ContentChannel {
 
   /** A connection that was just attested may carry its request after this channel was closed. */
   #sendOver(connection: OriginConnection, request: ContentRequest): Promise<ContentAnswer> {
-    return connection.send(request, () => this.#release(connection));
-  }
-
-  #release(connection: OriginConnection): void {
-    if (this.#isClosed || !connection.isOpen) connection.close();
-    else this.#free.push(connection);
+    return connection.send(request, () => this.add(connection));
   }
 }
 

@@ -4,7 +4,7 @@ import { answerFrom } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import { shippedPins } from '../pins/client-pins.ts';
 import { GatewaySession, type GatewaySessionOptions } from './gateway-session.ts';
-import type { ContentRequest, EvidenceReading, Platform } from './platform.ts';
+import type { ContentRequest, EvidenceReading, OriginConnection, Platform } from './platform.ts';
 import { type SimulatedGateway, simulatedEvidence } from './testing/simulated-evidence.ts';
 
 const origin = 'http://127.0.0.1:4001';
@@ -105,6 +105,24 @@ describe('the way to a confidential origin', () => {
     expect(at.nonces).toHaveLength(2);
   });
 
+  it('verifies again when the pin of the machine has ended', async () => {
+    const ends = new Date(Date.now() + 60_000).toISOString();
+    const at = standIn({
+      maxAgeMs: 3_600_000,
+      verifyGateway: async (document, challenge) => ({
+        ...(await verifyGateway(document, challenge)),
+        pin: { name: undefined, release: undefined, expiresAt: ends },
+      }),
+    });
+    await at.session.send(request);
+    at.pass(59_000);
+    await at.session.send(request);
+    expect(at.nonces).toHaveLength(1);
+    at.pass(2000);
+    await at.session.send(request);
+    expect(at.nonces).toHaveLength(2);
+  });
+
   it.each<[string, Partial<SimulatedGateway>, string]>([
     ['for another origin', { statedOrigin: 'http://127.0.0.1:4002' }, 'nonce_mismatch'],
     ['of a key set that has ended', { notAfter: Math.floor(Date.now() / 1000) - 3600 }, 'attestation_untrusted'],
@@ -201,5 +219,96 @@ describe('the way to a confidential origin', () => {
     begin();
     expect((await stays).status).toBe(200);
     expect(at.sent).toHaveLength(1);
+  });
+});
+
+/** A connection that stays open, whose requests end when the test says so. */
+class StandInConnection implements OriginConnection {
+  isOpen = true;
+  requests = 0;
+  end = (): void => undefined;
+
+  async send(_: ContentRequest, onFree: () => void) {
+    this.requests += 1;
+    this.end = onFree;
+    return answerFrom(new Response('answer'));
+  }
+
+  close(): void {
+    this.isOpen = false;
+  }
+}
+
+/** A gateway whose evidence covers its connections, and which answers when the test lets it. */
+function boundStandIn() {
+  const at = standIn({ onVerified: () => (counted += 1) });
+  let counted = 0;
+  let notAfter = Math.floor(Date.now() / 1000) + 3600;
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const connections: StandInConnection[] = [];
+  at.answer(async (nonce) => {
+    const exporter = crypto.getRandomValues(new Uint8Array(32));
+    const document = await simulatedEvidence(nonce, { origin, notAfter, bindsChannels: true }, exporter);
+    const connection = new StandInConnection();
+    connections.push(connection);
+    await gate.promise;
+    return { document, channel: { exporter }, connection };
+  });
+  return {
+    ...at,
+    connections,
+    counted: () => counted,
+    /** The broker starts anew with other keys. */
+    rotate: () => {
+      notAfter += 60;
+    },
+    /** Holds evidence back. Returns how to let it arrive. */
+    hold: () => {
+      gate = Promise.withResolvers();
+      return gate.resolve;
+    },
+    readings: async (count: number) => {
+      while (connections.length < count) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+describe('the way to an origin whose evidence covers each connection', () => {
+  // The interleaving: requests that run at one time each attest a connection, and all meet the new key set. Each of them could
+  // end the session that another has begun, with its connections.
+  it('begins one session when many requests meet a new key set at one time, and keeps their connections', async () => {
+    const at = boundStandIn();
+    await at.session.send(request);
+    at.rotate();
+    const release = at.hold();
+    const sends = Array.from({ length: 4 }, () => at.session.send(request));
+    await at.readings(5);
+    release();
+    expect((await Promise.all(sends)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(at.counted()).toBe(2);
+    expect(at.connections.map(({ requests }) => requests)).toEqual([1, 1, 1, 1, 1]);
+    for (const connection of at.connections) connection.end();
+    expect(at.connections.map(({ isOpen }) => isOpen)).toEqual([false, true, true, true, true]);
+    await Promise.all(Array.from({ length: 4 }, () => at.session.send(request)));
+    expect(at.connections).toHaveLength(5);
+  });
+
+  // The interleaving: the client closes while evidence is on its way, and its connection is not closed.
+  it.each([
+    ['before the first', false],
+    ['for another connection', true],
+  ] as const)('leaves no connection open when it is closed during a verification, %s', async (_, isLater) => {
+    const at = boundStandIn();
+    if (isLater) await at.session.send(request);
+    const release = at.hold();
+    const sent = at.session.send(request);
+    await at.readings(isLater ? 2 : 1);
+    at.session.close();
+    release();
+    await expect(sent).rejects.toMatchObject({ name: 'AbortError' });
+    for (const connection of at.connections) connection.end();
+    expect(at.connections.map(({ isOpen }) => isOpen)).toEqual(at.connections.map(() => false));
+    await expect(at.session.send(request)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

@@ -16,7 +16,7 @@ export interface GatewaySessionOptions extends AcceptanceTerms {
   readonly verifyGateway: VerifyGateway;
   readonly origin: string;
   readonly now: () => number;
-  /** Time in ms that a verification is valid, at most. The key set may end earlier. */
+  /** Time in ms that a verification is valid, at most. The key set or the pin may end earlier. */
   readonly maxAgeMs: number;
   /**
    * Called with every accepted verification. Further connections are attested while it is valid, without another call.
@@ -26,13 +26,15 @@ export interface GatewaySessionOptions extends AcceptanceTerms {
 
 interface Verified {
   readonly verification: OriginVerification;
+  readonly keySetDigest: string;
   readonly channel: ContentChannel;
+  /** Unix milliseconds. */
   readonly until: number;
 }
 
 /**
  * The verified way to one confidential origin. It verifies before the first content, and again when the verification is
- * too old or its key set has ended. It also verifies again when a connection is to another key or another key set.
+ * too old, or its key set or pin has ended. It also verifies again when a connection is to another key or another key set.
  *
  * Where the evidence covers its connection, content leaves over connections that were attested each by itself. Otherwise
  * it leaves over connections that prove a key of the verified set.
@@ -41,6 +43,7 @@ export class GatewaySession {
   readonly #options: GatewaySessionOptions;
   #current: Verified | undefined;
   #pending: Promise<Verified> | undefined;
+  readonly #closing = new AbortController();
 
   constructor(options: GatewaySessionOptions) {
     this.#options = options;
@@ -58,6 +61,7 @@ export class GatewaySession {
       return await verified.channel.send(request);
     } catch (mismatch) {
       if (!(mismatch instanceof ClientError && mismatch.code === 'connection_not_verified')) throw mismatch;
+      this.#closing.signal.throwIfAborted();
       // The service may have changed its key, or this verification is old. Verify once more; if that fails, report the
       // mismatch.
       this.#drop(verified);
@@ -71,7 +75,9 @@ export class GatewaySession {
     }
   }
 
+  /** Closes the connections for good. Content that was not sent yet never is: its request rejects with `AbortError`. */
   close(): void {
+    this.#closing.abort(new DOMException('The client was closed.', 'AbortError'));
     if (this.#current !== undefined) this.#drop(this.#current);
   }
 
@@ -91,13 +97,31 @@ export class GatewaySession {
     return this.#begin(await this.#verifyConnection());
   }
 
-  /** Lets an accepted verification count from now on. */
+  /**
+   * Lets an accepted verification count from now on. One of the same key set that counts already stays, and takes the
+   * connection: several requests at one time may be the first to meet a new key set.
+   */
   #begin({ verification, connection }: ConnectionVerification): Verified {
-    const { maxAgeMs, onVerified } = this.#options;
-    const { keySet, verifiedAt } = verification;
+    const { maxAgeMs, onVerified, now } = this.#options;
+    const { keySet, pin, binding, verifiedAt } = verification;
     if (keySet === undefined) throw new ClientError('attestation_untrusted');
-    const until = Math.min(keySet.not_after * 1000, verifiedAt + maxAgeMs);
-    const verified = { verification, channel: this.#channelFor(keySet, verification, connection), until };
+    const digest = keySetDigest(keySet);
+    const current = this.#current;
+    if (current !== undefined) {
+      const isSame = current.keySetDigest === digest && now() < current.until;
+      if (isSame && binding === 'channel' && connection !== undefined && current.channel instanceof AttestedChannel) {
+        current.channel.add(connection);
+        return current;
+      }
+      this.#drop(current);
+    }
+    const pinEnds = pin?.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(pin.expiresAt);
+    const until = Math.min(keySet.not_after * 1000, pinEnds, verifiedAt + maxAgeMs);
+    const channel =
+      binding === 'channel' && connection !== undefined
+        ? new AttestedChannel(connection, () => this.#attestAnother(digest))
+        : this.#unboundChannel(keySet, connection);
+    const verified = { verification, keySetDigest: digest, channel, until };
     this.#current = verified;
     onVerified(verification);
     return verified;
@@ -106,8 +130,10 @@ export class GatewaySession {
   /** Opens a connection and verifies the evidence about it. Closes it if content must not be sent. */
   async #verifyConnection(): Promise<ConnectionVerification> {
     const { pins } = this.#options;
-    const verified = await verifyConnection({ ...this.#options, pins: pins.gateway });
+    const { signal } = this.#closing;
+    const verified = await verifyConnection({ ...this.#options, pins: pins.gateway, signal });
     try {
+      signal.throwIfAborted();
       requireAccepted(verified.verification, this.#options);
       return verified;
     } catch (error) {
@@ -116,16 +142,9 @@ export class GatewaySession {
     }
   }
 
-  #channelFor(
-    keySet: KeySet,
-    { binding }: OriginVerification,
-    connection: OriginConnection | undefined,
-  ): ContentChannel {
+  /** Content leaves over connections that prove a key of the set. */
+  #unboundChannel(keySet: KeySet, connection: OriginConnection | undefined): ContentChannel {
     const { platform, origin } = this.#options;
-    if (binding === 'channel' && connection !== undefined) {
-      const digest = keySetDigest(keySet);
-      return new AttestedChannel(connection, () => this.#attestAnother(digest));
-    }
     connection?.close();
     const keys = keySet.tls_public_keys.filter((key) => key.origin === origin).map((key) => key.spki_sha256);
     return platform.openChannel(origin, origin.startsWith('https:') ? new Set(keys) : undefined);
@@ -142,7 +161,6 @@ export class GatewaySession {
     if (connection !== undefined && binding === 'channel' && keySet !== undefined && keySetDigest(keySet) === digest) {
       return connection;
     }
-    if (this.#current !== undefined) this.#drop(this.#current);
     this.#begin(verified);
     throw new ClientError('connection_not_verified');
   }

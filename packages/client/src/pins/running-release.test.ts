@@ -12,7 +12,7 @@ const old = release('0.9.0', '2026-10-01T00:00:00Z');
 const newest = release('0.10.0', '2026-11-01T00:00:00Z');
 const pins = { gateway: {}, releases: [newest, old] };
 const of = (version: string | undefined, verdict: Verdict = 'cryptographically_checked') =>
-  releasesOf(pins, { verdict, pin: { name: undefined, release: version } });
+  releasesOf(pins, { verdict, pin: { name: undefined, release: version, expiresAt: undefined } });
 
 it('names the release of the matched pin, and the newest that is pinned', () => {
   expect(of('0.9.0')).toEqual({ running: old, newest });

@@ -19,13 +19,16 @@ let stop = async (): Promise<void> => undefined;
 afterEach(() => stop());
 
 /** A server that answers every request, and a connection to it. */
-async function world(options: ServerOptions = {}, headersOfContent: Record<string, string> = {}) {
+async function world(
+  options: ServerOptions = {},
+  headersOf: Partial<Record<'GET' | 'POST', Record<string, string>>> = {},
+) {
   const exported: string[] = [];
   const paths: string[] = [];
   const sockets: TLSSocket[] = [];
   const server = createServer({ ...certified, ...options }, (request, response) => {
     paths.push(request.url ?? '');
-    response.writeHead(200, request.method === 'POST' ? headersOfContent : {}).end('{}');
+    response.writeHead(200, headersOf[request.method === 'POST' ? 'POST' : 'GET']).end('{}');
   });
   server.on('secureConnection', (socket) => {
     sockets.push(socket);
@@ -52,6 +55,16 @@ it('exports what the server exports, and sends content on the same connection', 
   expect(await answer.toResponse().text()).toBe('{}');
   expect(paths).toEqual([`/v1/gateway/attestation?nonce=${asked.nonce}&binding=channel`, content.path]);
   expect(exported).toHaveLength(1);
+});
+
+it('exports the value of a connection that the server closes with its evidence, and sends no content on it', async () => {
+  const { connection, exported, paths } = await world({}, { GET: { connection: 'close' } });
+  const { channel, tlsSpki } = await connection.readEvidence(asked, signal);
+  expect(Buffer.from(channel?.exporter ?? []).toString('hex')).toBe(exported[0]);
+  expect(tlsSpki).toBeDefined();
+  expect(connection.isOpen).toBe(false);
+  await expect(connection.send(content, () => undefined)).rejects.toMatchObject({ code: 'connection_not_verified' });
+  expect([exported.length, paths.length]).toEqual([1, 1]);
 });
 
 it('exports nothing with TLS 1.2, whose value two connections can share, and nothing without being asked', async () => {
@@ -83,7 +96,7 @@ it('never connects again, so that no content leaves on a connection that was not
 
 it('is free for another request when the answer was read, unless the server announced the end of the connection', async () => {
   for (const isLast of [false, true]) {
-    const { connection } = await world({}, isLast ? { connection: 'close' } : {});
+    const { connection } = await world({}, isLast ? { POST: { connection: 'close' } } : {});
     await connection.readEvidence(asked, signal);
     let free = 0;
     const answer = await connection.send(content, () => (free += 1));

@@ -20,7 +20,8 @@ const maxEvidenceBytes = 16 * 1024 * 1024;
 /** One connection to a confidential origin, as HTTP/1.1. It opens with its first request, and never opens again. */
 export class NodeConnection implements OriginConnection {
   readonly #client: Client;
-  #socket: unknown;
+  #spki: Uint8Array | undefined;
+  #exported: ExportedChannel | undefined;
   #isOpen = true;
   /** Whether the service has announced that it closes the connection after this answer. */
   #isLast = false;
@@ -33,7 +34,9 @@ export class NodeConnection implements OriginConnection {
         // The evidence covers the first connection only, and that is gone.
         if (dials > 1) return callback(new ClientError('connection_not_verified'), null);
         dial(options, (...connected) => {
-          this.#socket = connected[1];
+          // Now, because the socket is gone after the answer if the service closes the connection with it.
+          this.#spki = spkiOf(connected[1]);
+          this.#exported = exportedFrom(connected[1]);
           callback(...connected);
         });
       },
@@ -63,9 +66,8 @@ export class NodeConnection implements OriginConnection {
     const bytes = await readBounded(body, maxEvidenceBytes, signal);
     if (bytes === undefined) throw new ClientError('confidential_unreachable');
     const text = new TextDecoder().decode(bytes);
-    const tlsSpki = spkiOf(this.#socket);
-    const channel = binding === 'channel' ? exportedFrom(this.#socket) : undefined;
-    return { ...parseEvidence(statusCode, text), tlsSpki, channel, connection: this };
+    const channel = binding === 'channel' ? this.#exported : undefined;
+    return { ...parseEvidence(statusCode, text), tlsSpki: this.#spki, channel, connection: this };
   }
 
   async send(request: ContentRequest, onFree: () => void): Promise<ContentAnswer> {

@@ -155,7 +155,7 @@ export interface PrivateFetch {
    * of it. It waits for the enclave's receipt for half a minute at most.
    */
   checkReceipts(exchange: EnclaveExchange, secret: string, signal?: AbortSignal): Promise<ReceiptReport>;
-  /** Closes the connections. Running requests may end. */
+  /** Closes the connections for good. Requests whose content was sent may end; all others reject with `AbortError`. */
   close(): void;
 }
 
