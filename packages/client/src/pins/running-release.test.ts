@@ -31,7 +31,10 @@ it('compares with releases of the same signer alone', () => {
   const [first, second] = [tagged('0.1.0', '2026-10-01T00:00:00Z'), tagged('0.2.0', '2026-10-02T00:00:00Z')];
   const releases = [second, other, first];
   const verdict = 'hardware_verified';
-  const found = releasesOf({ gateway: {}, releases }, { verdict, pin: { name: undefined, release: '0.1.0' } });
+  const found = releasesOf(
+    { gateway: {}, releases },
+    { verdict, pin: { name: undefined, expiresAt: undefined, release: '0.1.0' } },
+  );
   expect(found).toEqual({ running: first, newest: second });
 });
 
