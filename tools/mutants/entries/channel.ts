@@ -26,13 +26,16 @@ export const channelMutants: readonly Mutant[] = [
   ...mutantsAt(
     {
       folder: 'channel',
-      file: 'packages/attestation/src/statement/channel-tree.ts',
-      tests: ['packages/attestation/src/statement/channel-tree.test.ts'],
+      file: 'packages/attestation/src/merkle.ts',
+      tests: [
+        'packages/attestation/src/statement/channel-tree.test.ts',
+        'packages/client/src/releases/log/merkle.test.ts',
+      ],
     },
     [
-      ['node-prefix', 'const nodePrefix = Uint8Array.of(1)', 'const nodePrefix = Uint8Array.of(0)'],
-      ['outside', 'if (leaf_index >= tree_size)', 'if (leaf_index > tree_size)'],
-      ['long-path', 'if (rest.length > 0)', 'if (rest.length > 9)'],
+      ['node-prefix', 'concatBytes(Uint8Array.of(1), left', 'concatBytes(Uint8Array.of(0), left'],
+      ['outside', 'if (index >= size) return undefined;', ''],
+      ['long-path', 'return rest.length === 0 ? root : undefined;', 'return root;'],
     ],
   ),
   ...mutantsAt({ folder: 'channel', file: `${gateway}/exported-value.ts`, tests: [relay] }, [

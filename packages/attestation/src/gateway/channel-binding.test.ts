@@ -58,7 +58,7 @@ describe('evidence for a connection', () => {
     const short = { leaf_index: 0, tree_size: 3, path: [] };
     expect(await outcome({ ...document, channel: short })).toMatchObject({
       ...refused,
-      why: expect.stringContaining('short'),
+      why: expect.stringContaining('does not fit'),
     });
     expect(await outcome(document, { origin: 'https://broker.example' })).toMatchObject({ verdict: 'untrusted' });
   });

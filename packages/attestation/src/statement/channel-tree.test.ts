@@ -55,7 +55,7 @@ describe('a tree of connections', () => {
       }
     };
     expect(rootBy({})).toBe(root);
-    for (const leaf_index of [11, 40]) expect(rootBy({ leaf_index })).toContain('outside the tree');
+    for (const leaf_index of [11, 40]) expect(rootBy({ leaf_index })).toContain('does not fit');
     const [first = ''] = proof.path;
     for (const refused of [
       rootBy({}, other),

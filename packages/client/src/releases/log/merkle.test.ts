@@ -1,8 +1,8 @@
-import { decodeBase64, toHex } from '@sotto/attestation';
+import { decodeBase64, nodeHash, toHex } from '@sotto/attestation';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import vectors from '../../../vectors/merkle.json' with { type: 'json' };
-import { type Hash, isConsistent, isIncluded, Leaves, leafHash, nodeHash } from './merkle.ts';
+import { type Hash, isConsistent, isIncluded, Leaves, leafHash } from './merkle.ts';
 
 /** Some roots of these vectors are no hashes. We refuse them, whatever the proof. */
 const isHash = (base64: string): boolean => bytes(base64).length === 32;

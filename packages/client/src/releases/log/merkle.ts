@@ -1,69 +1,24 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes } from '@sotto/attestation';
+import { MerkleTree, nodeHash, provenRoot, splitOf } from '@sotto/attestation';
+
+export { leafHash } from '@sotto/attestation';
 
 /** A SHA-256 hash: 32 bytes. */
 export type Hash = Uint8Array;
 
-/** The hash of an entry (RFC 6962, section 2.1). */
-export const leafHash = (entry: Uint8Array): Hash => sha256(concatBytes(Uint8Array.of(0), entry));
-
-/** The hash of two subtrees. */
-export const nodeHash = (left: Hash, right: Hash): Hash => sha256(concatBytes(Uint8Array.of(1), left, right));
-
-/** The largest power of two that is less than `size`, which is at least 2. */
-const split = (size: number): number => 2 ** Math.ceil(Math.log2(size) - 1);
-
-/** The leaf hashes of a tree, from which it computes roots and proofs. It computes each subtree once. */
-export class Leaves {
-  readonly #hashes: readonly Hash[];
-  readonly #roots = new Map<string, Hash>();
-
-  constructor(hashes: readonly Hash[]) {
-    this.#hashes = hashes;
-  }
-
-  get root(): Hash {
-    return this.#rootOf(0, this.#hashes.length);
-  }
-
-  /** The proof that the leaf at `index` is in the tree: hashes from the leaf to the root. */
-  inclusionProof(index: number): Hash[] {
-    const proof: Hash[] = [];
-    let [from, to] = [0, this.#hashes.length];
-    while (to - from > 1) {
-      const middle = from + split(to - from);
-      const isLeft = index < middle;
-      proof.unshift(isLeft ? this.#rootOf(middle, to) : this.#rootOf(from, middle));
-      [from, to] = isLeft ? [from, middle] : [middle, to];
-    }
-    return proof;
-  }
-
+/** The leaf hashes of a log, which also prove that it grew from an earlier one. */
+export class Leaves extends MerkleTree {
   /** The proof that the tree begins with the tree of its first `size` leaves. */
   consistencyProof(size: number): Hash[] {
     const proof: Hash[] = [];
-    let [from, to] = [0, this.#hashes.length];
+    let [from, to] = [0, this.size];
     while (size > 0 && to > size) {
-      const middle = from + split(to - from);
+      const middle = from + splitOf(to - from);
       const isLeft = size <= middle;
-      proof.unshift(isLeft ? this.#rootOf(middle, to) : this.#rootOf(from, middle));
+      proof.unshift(isLeft ? this.rootOf(middle, to) : this.rootOf(from, middle));
       [from, to] = isLeft ? [from, middle] : [middle, to];
     }
     // A subtree that begins at the first leaf is the older tree, whose root its verifier has.
-    return from === 0 ? proof : [this.#rootOf(from, to), ...proof];
-  }
-
-  #rootOf(from: number, to: number): Hash {
-    const [only] = to - from === 1 ? this.#hashes.slice(from, to) : [];
-    if (only !== undefined) return only;
-    if (from === to) return sha256(new Uint8Array(0));
-    const key = `${from}-${to}`;
-    const known = this.#roots.get(key);
-    if (known !== undefined) return known;
-    const middle = from + split(to - from);
-    const root = nodeHash(this.#rootOf(from, middle), this.#rootOf(middle, to));
-    this.#roots.set(key, root);
-    return root;
+    return from === 0 ? proof : [this.rootOf(from, to), ...proof];
   }
 }
 
@@ -74,19 +29,9 @@ export interface Tree {
 
 /** Whether `proof` shows that the leaf at `index` is in the tree (RFC 9162, section 2.1.3.2). */
 export function isIncluded(leaf: Hash, index: number, tree: Tree, proof: readonly Hash[]): boolean {
-  if (!areSizes(index, tree.size) || index >= tree.size || !areHashes(leaf, tree.root, ...proof)) return false;
-  let [node, last, hash] = [index, tree.size - 1, leaf];
-  for (const sibling of proof) {
-    if (last === 0) return false;
-    if (isOdd(node) || node === last) {
-      hash = nodeHash(sibling, hash);
-      while (!isOdd(node) && node !== 0) [node, last] = [halved(node), halved(last)];
-    } else {
-      hash = nodeHash(hash, sibling);
-    }
-    [node, last] = [halved(node), halved(last)];
-  }
-  return last === 0 && isSame(hash, tree.root);
+  if (!areSizes(index, tree.size) || !areHashes(leaf, tree.root, ...proof)) return false;
+  const root = provenRoot(leaf, { index, size: tree.size }, proof);
+  return root !== undefined && isSame(root, tree.root);
 }
 
 /** Whether `proof` shows that the newer tree begins with the older one, which has entries (RFC 9162, section 2.1.4.2). */
