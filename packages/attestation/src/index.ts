@@ -22,7 +22,7 @@ export type {
   GatewayVerification,
 } from './gateway/verify-gateway.ts';
 export { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from './hardware.ts';
-export { leafHash, MerkleTree, nodeHash, provenRoot, splitOf } from './merkle.ts';
+export { followProof, leafHash, MerkleTree, nodeHash, splitOf } from './merkle.ts';
 export { nvidiaChecks } from './nvidia/verify-nvidia.ts';
 export { type ProviderKey, providerChecks } from './provider/family-check.ts';
 export type { ProviderChallenge } from './provider/provider-challenge.ts';

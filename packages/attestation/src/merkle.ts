@@ -65,7 +65,7 @@ interface LeafPlace {
 }
 
 /** The root of the tree in which a leaf has this place and proof. Undefined if no tree has them (RFC 9162, section 2.1.3.2). */
-export function provenRoot(
+export function followProof(
   leaf: Uint8Array,
   { index, size }: LeafPlace,
   proof: readonly Uint8Array[],

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Bytes, concatBytes, fromHex, toHex } from '../bytes.ts';
-import { leafHash, MerkleTree, provenRoot } from '../merkle.ts';
+import { followProof, leafHash, MerkleTree } from '../merkle.ts';
 import { Refusal } from '../refusal.ts';
 
 // One quote binds many connections: the report data covers the root of a Merkle tree, and each connection is a leaf. A
@@ -62,7 +62,7 @@ export function channelTree(leaves: readonly Bytes[]): { readonly root: string; 
  */
 export function channelRoot(leaf: Bytes, { leaf_index, tree_size, path }: ChannelProof): string {
   const hashes = path.map((hash) => fromHex(hash, 'a hash of the path', 32));
-  const root = provenRoot(leaf, { index: leaf_index, size: tree_size }, hashes);
+  const root = followProof(leaf, { index: leaf_index, size: tree_size }, hashes);
   if (root === undefined) throw new Refusal('the path of our connection does not fit its place in the tree');
   return toHex(root);
 }

@@ -1,4 +1,4 @@
-import { MerkleTree, nodeHash, provenRoot, splitOf } from '@sotto/attestation';
+import { followProof, MerkleTree, nodeHash, splitOf } from '@sotto/attestation';
 
 export { leafHash } from '@sotto/attestation';
 
@@ -30,7 +30,7 @@ export interface Tree {
 /** Whether `proof` shows that the leaf at `index` is in the tree (RFC 9162, section 2.1.3.2). */
 export function isIncluded(leaf: Hash, index: number, tree: Tree, proof: readonly Hash[]): boolean {
   if (!areSizes(index, tree.size) || !areHashes(leaf, tree.root, ...proof)) return false;
-  const root = provenRoot(leaf, { index, size: tree.size }, proof);
+  const root = followProof(leaf, { index, size: tree.size }, proof);
   return root !== undefined && isSame(root, tree.root);
 }
 
