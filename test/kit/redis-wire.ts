@@ -47,7 +47,7 @@ export async function startRedisWire(target: string): Promise<RedisWire> {
     const takeCommands = inItems((item) => waiting.push(wordsOf(item)));
     const takeReplies = inItems((item) => {
       const reply = item.toString('latin1');
-      const words = reply.startsWith('>') ? undefined : waiting.shift();
+      const words = isPush(reply) ? undefined : waiting.shift();
       if (words === undefined) unasked.push(reply);
       else exchanges.push({ words, reply });
       if (loses !== undefined && words?.includes(loses)) {
@@ -78,6 +78,9 @@ export async function startRedisWire(target: string): Promise<RedisWire> {
     },
   };
 }
+
+/** A message of a channel is a list in RESP2, and a push in RESP3. */
+const isPush = (reply: string): boolean => reply.startsWith('>') || reply.startsWith('*3\r\n$7\r\nmessage\r\n');
 
 /** Assembles pieces into complete items of the protocol. */
 function inItems(take: (item: Buffer) => void): (piece: Buffer) => void {
