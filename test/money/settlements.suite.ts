@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Settlement, shards, signSettlement } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addSettlement } from '../kit/add-settlement.ts';
 import type { Answer } from '../kit/answer.ts';
 import {
   costOf,
@@ -92,8 +93,8 @@ export function settlementsSuite(stage: Stage): void {
     afterAll(() => redis?.disconnect());
 
     const streamOf = (shard: number): string => `sotto:{w${shard}}:stream`;
-    const add = (shard: number, payload: string, mac: string): Promise<unknown> =>
-      redis.xadd(streamOf(shard), '*', 'p', payload, 'm', mac);
+    const add = (shard: number, payload: string, mac: string): Promise<void> =>
+      addSettlement(redis, shard, { payload, mac });
     const drained = (): Promise<void> =>
       until(async () => {
         const lengths = await Promise.all(shards.map((shard) => redis.xlen(streamOf(shard))));

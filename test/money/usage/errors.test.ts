@@ -2,6 +2,7 @@ import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/
 import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
 import { withRedis } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
+import { addSettlement } from '../../kit/add-settlement.ts';
 import { expectBooked, expectNothingHeld, usageOf } from '../../kit/books.ts';
 import { ask, bearer, type Flow } from '../../kit/client.ts';
 import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts';
@@ -329,10 +330,8 @@ await describeStage('errors of requests', moneySpec, (stage, which) => {
       const account = await stage.service.createAccount();
       const accountRef = sealAccountRef(accountRefKey, await ownerOf(stage.service, account));
       const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as Settlement;
-      const { payload, mac } = signSettlement(settlementMacKey, settlement);
-      await withRedis(stage.service.redisUrl ?? '', (redis) =>
-        redis.xadd('sotto:{w0}:stream', '*', 'p', payload, 'm', mac),
-      );
+      const signed = signSettlement(settlementMacKey, settlement);
+      await withRedis(stage.service.redisUrl ?? '', (redis) => addSettlement(redis, 0, signed));
       await until(async () => (await rowsOf(account)).length === 1, 'it is booked');
       expect(await rowsOf(account)).toMatchObject([
         { status: ended, error, cost: 0.000001, failed_attempts: failed(...attempts) },
