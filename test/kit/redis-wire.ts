@@ -79,8 +79,8 @@ export async function startRedisWire(target: string): Promise<RedisWire> {
   };
 }
 
-/** A message of a channel is a list in RESP2, and a push in RESP3. */
-const isPush = (reply: string): boolean => reply.startsWith('>') || reply.startsWith('*3\r\n$7\r\nmessage\r\n');
+/** The reply to SUBSCRIBE has the form of a push, too. */
+const isPush = (reply: string): boolean => reply.startsWith('>') && !reply.startsWith('>3\r\n$9\r\nsubscribe\r\n');
 
 /** Assembles pieces into complete items of the protocol. */
 function inItems(take: (item: Buffer) => void): (piece: Buffer) => void {

@@ -262,7 +262,7 @@ await describeStage(
       expect(scripts.size).toBe(12);
       expect(wire.exchanges.length).toBeGreaterThan(200);
       // What it hears without asking is that there is something to read.
-      expect(new Set(wire.unasked)).toEqual(new Set(['*3\r\n$7\r\nmessage\r\n$15\r\nsotto:published\r\n$0\r\n\r\n']));
+      expect(new Set(wire.unasked)).toEqual(new Set(['>3\r\n$7\r\nmessage\r\n$15\r\nsotto:published\r\n$0\r\n\r\n']));
       expect(leaksIn(wire.exchanges, await secrets())).toEqual([]);
     });
 
