@@ -9,7 +9,7 @@ const channel = (address: string) => ({ address, nonce: randomBytes(32).toString
 
 /** A queue whose quotes end when the test says so. */
 function queue() {
-  const turns = new OneAtATime({ maxWaiting: 1, patienceMs: 60_000 });
+  const turns = new OneAtATime({ maxWaiting: 1, patienceMs: 2_000 });
   const quotes: PromiseWithResolvers<GatewayEvidence>[] = [];
   const roots: string[] = [];
   let begun = 0;
