@@ -171,7 +171,7 @@ const tooOld = 'ours has TLS older than 1.3';
 
 /**
  * Decides about evidence that is bound to no connection. Refuses it if our pins demand the binding, or if the attested key
- * set says that the broker has it: a relay with a stolen key would otherwise ask the broker for the weaker kind.
+ * set says that the broker has it. Otherwise a relay with a stolen key would ask the broker for the weaker kind.
  */
 function refuseLess({ channel_bindings = [] }: KeySet, pins: GatewayPins, { channel }: GatewayChallenge): void {
   if (pins.channel === false) throw new Unmade('our pins do not ask for it');

@@ -95,7 +95,7 @@ async function addRelease(terminal: Terminal, bundle: string, values: Values, no
       const { tdx, sev_snp } = added.gateway;
       const machines = (tdx?.measurements ?? []).length + (sev_snp?.measurements ?? []).length;
       terminal.note(
-        `Added release ${pinned.version}, logged at ${pinned.logged_at} in ${printableLine(pinned.log)}. ${file} pins ${machines} machines.\n`,
+        `Added release ${pinned.version}, logged at ${pinned.logged_at} in ${printableLine(pinned.log)}. ${file} pins ${machines} ${machines === 1 ? 'machine' : 'machines'}.\n`,
       );
       return 0;
     } catch (error) {
@@ -117,7 +117,9 @@ function requireOptionsOf(kind: keyof typeof optionsOf, values: Values): void {
   const other = optionsOf[kind === 'logged' ? 'sigstore' : 'logged'];
   const name = other.names.find((each) => values[each] !== undefined);
   if (name === undefined) return;
-  throw new UsageError(`--${name} is for ${other.what}, and BUNDLE is none. Leave it out, or check the file.`);
+  throw new UsageError(
+    `--${name} is for ${other.what}, and this file is another kind of release. Leave it out, or check the file.`,
+  );
 }
 
 function readExpiry(text: string | undefined, now: number): string | undefined {

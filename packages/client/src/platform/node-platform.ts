@@ -15,7 +15,7 @@ export interface NodePlatformOptions {
    */
   readonly selfSigned: boolean;
   /**
-   * A SOCKS5 or HTTP CONNECT proxy that somebody else runs, such as `socks5://127.0.0.1:9050` for Tor. Neither plane then sees the
+   * A SOCKS5 or HTTP CONNECT proxy that another party runs, such as `socks5://127.0.0.1:9050` for Tor. Neither plane then sees the
    * address of this machine. There is no direct connection if it fails.
    */
   readonly relay?: string | undefined;

@@ -55,7 +55,7 @@ const statementSchema = z.strictObject({
   predicate: predicateSchema,
 });
 
-/** What a release says about itself. */
+/** The facts that a release states about itself. */
 export type ReleaseStatement = z.infer<typeof predicateSchema> & {
   /** The images by name, each `sha256:…`. */
   readonly images: Readonly<Record<string, string>>;

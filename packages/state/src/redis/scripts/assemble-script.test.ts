@@ -6,7 +6,7 @@ import { scriptNames } from '../script-runner.ts';
 import { assembleScript } from './assemble-script.ts';
 import { luaFiles } from './lua-files.ts';
 
-/** What Redis gives to a script. It refuses a script that reads or sets any other global. */
+/** The globals that Redis gives to a script. It refuses a script that reads or sets any other global. */
 const known = 'ARGV KEYS error ipairs math pairs pcall redis string tonumber tostring type unpack'.split(' ');
 
 const fileOf = (script: string): string => script.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
