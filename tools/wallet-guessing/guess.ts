@@ -7,8 +7,9 @@
  * account that cannot have paid is ruled out. Among those that can have paid, a particle filter tells how likely the purchases are.
  * Independent attacks found most of this.
  *
- * Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`.
+ * Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`. It takes hours, and writes `computed.json`.
  */
+import { writeFileSync } from 'node:fs';
 import { Random } from '../../test/kit/random.ts';
 import { bestByPurchases, learnPurchases } from './linked-wallets.ts';
 import { type Deposit, days, guessedFrom, type Habits, habits, type Life, live, never } from './people.ts';
@@ -135,12 +136,17 @@ export interface Guessed {
 /** Whether possible lives tell more than features do. */
 const toldOf = ({ apart, batches }: Habits): boolean => apart && batches === 1;
 
+interface Question {
+  readonly accounts: number;
+  readonly targets: number;
+  readonly linked: number;
+}
+
 /** Guesses the accounts of `targets` people among `accounts`: from one deposit, and for the first `linked` of them from weeks. The same seed gives the same result. */
-export function guess(
-  habit: Habits,
-  { accounts, targets, linked, seed }: { accounts: number; targets: number; linked: number; seed: number },
-): Guessed {
-  const random = new Random(seed);
+export const guess = (habit: Habits, { seed, ...question }: Question & { readonly seed: number }): Guessed =>
+  guessWith(new Random(seed), habit, question);
+
+function guessWith(random: Random, habit: Habits, { accounts, targets, linked }: Question): Guessed {
   const population = (count: number): Life[] => Array.from({ length: count }, () => live(random, habit));
   const learned = population(3000);
   const weights = learn(learned, random);
@@ -188,9 +194,23 @@ export function cellOf(habit: Habits, accounts: number): string {
   return `${percent(one)} / ${percent(weeks)} %`;
 }
 
+/**
+ * What a small run says of a habit: how many it guessed, and the next random number, which another number of draws would change. It takes
+ * seconds. While it stays the same, the cells do.
+ */
+export function sampleOf(habit: Habits): string {
+  const random = new Random(30);
+  const targets = toldOf(habit) ? 15 : 40;
+  const { one, weeks } = guessWith(random, habit, { accounts: 20, targets, linked: targets });
+  return [one, weeks, random.next()].map((each) => each.toFixed(6)).join(' ');
+}
+
 if (import.meta.main) {
+  const computed: Record<string, { cells: string[]; sample: string }> = {};
   for (const [name, habit] of Object.entries(habits)) {
     const cells = [20, 1_000, 100_000].map((accounts) => cellOf(habit, accounts));
+    computed[name] = { cells, sample: sampleOf(habit) };
     process.stdout.write(`| ${[name, ...cells].join(' | ')} |\n`);
   }
+  writeFileSync(new URL('computed.json', import.meta.url), `${JSON.stringify(computed, undefined, 2)}\n`);
 }
