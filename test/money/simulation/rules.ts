@@ -104,11 +104,10 @@ function judgeBudget(judged: Judged, streamed: readonly Settlement[], { walletId
   ]);
   for (const month of months) {
     const { spentNusd, openNusd } = stored.months.get(month) ?? { spentNusd: 0n, openNusd: 0n };
-    const counted = [...data.counted.values()].filter((each) => each.month === month);
-    const sum = counted.reduce(
-      (added, each) => (each.budgetIds.includes(budget.budgetId) ? added + each.amountNusd : added),
-      0n,
+    const counted = [...data.holds.values(), ...data.notes.values()].filter(
+      (each) => each.month === month && each.budgetIds.includes(budget.budgetId),
     );
+    const sum = counted.reduce((added, each) => added + each.amountNusd, 0n);
     if (sum !== openNusd) throw new Broken(`${openNusd} is open in ${month}, not ${sum}`);
     let due = budget.spent.get(month) ?? 0n;
     for (const [id, nusd] of exposed) if (requests.get(id)?.month === month) due += nusd;
@@ -120,7 +119,6 @@ function judgeBudget(judged: Judged, streamed: readonly Settlement[], { walletId
 export function judgeRest({ data, ledger, requests }: Judged): void {
   const left = { holds: [...data.holds.keys()], notes: [...data.notes.keys()], stream: data.stream.length };
   if (left.holds.length + left.notes.length + left.stream > 0) throw new Broken(`left over: ${JSON.stringify(left)}`);
-  if (data.counted.size > 0) throw new Broken(`left in budgets: ${[...data.counted.keys()]}`);
   for (const { walletId, balanceNusd, toppedUpNusd, withdrawnNusd, budget } of ledger.accounts) {
     for (const [month, nusd] of budget.limitNusd === undefined ? [] : budget.spent) {
       const stored = data.budgets.get(budget.budgetId)?.months.get(month)?.spentNusd ?? 0n;

@@ -270,7 +270,7 @@ export function availableIn(
 
 /** The sum of the holds and notes that count in a budget's month. */
 export const openIn = (stored: StoredShard | undefined, budgetId: string, month: string): bigint =>
-  [...(stored?.counted.values() ?? [])].reduce(
+  [...(stored?.holds.values() ?? []), ...(stored?.notes.values() ?? [])].reduce(
     (sum, each) => (each.month === month && each.budgetIds.includes(budgetId) ? sum + each.amountNusd : sum),
     0n,
   );

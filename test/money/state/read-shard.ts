@@ -26,15 +26,13 @@ export interface StoredBudget {
   readonly version: number;
   readonly months: Readonly<Record<string, { readonly spentNusd: bigint; readonly openNusd: bigint }>>;
 }
-export interface StoredCount {
-  readonly month: string;
-  readonly amountNusd: bigint;
-  readonly budgetIds: readonly string[];
-}
 interface StoredAmount {
   readonly walletId: string;
   readonly keyHash: string;
   readonly amountNusd: bigint;
+  /** `-`: it counts in no budget. */
+  readonly month: string;
+  readonly budgetIds: readonly string[];
 }
 
 /** A shard as read from Redis. */
@@ -49,10 +47,8 @@ export interface StoredShard {
   readonly holds: ReadonlyMap<string, StoredAmount>;
   readonly notes: ReadonlyMap<string, StoredAmount>;
   readonly budgets: ReadonlyMap<string, StoredBudget>;
-  /** What counts in budgets, by `hold <id>` and `note <id>`. */
-  readonly counted: ReadonlyMap<string, StoredCount>;
   readonly closed: readonly string[];
-  readonly reaped: readonly string[];
+  readonly reaped: ReadonlyMap<string, Omit<StoredAmount, 'amountNusd'>>;
   readonly stream: readonly string[];
 }
 
@@ -81,11 +77,11 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
   let holds = new Map<string, StoredAmount>();
   let notes = new Map<string, StoredAmount>();
   let members = new Map<string, number>();
-  const budgets = new Map<string, StoredBudget>();
-  let counted = new Map<string, StoredCount>();
+  const budgetFields = new Map<string, ReadonlyMap<string, string>>();
+  let limits: ReadonlyMap<string, string> = new Map();
   let epoch: StoredShard['epoch'];
   const closed: string[] = [];
-  const reaped: string[] = [];
+  const reaped = new Map<string, Omit<StoredAmount, 'amountNusd'>>();
   let stream: string[] = [];
   for (const [name, value] of rows) {
     const [kind, id = ''] = splitOnce(name);
@@ -93,25 +89,24 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
     else if (kind === 'key') keys.set(id, readKey(hash(value)));
     else if (kind === 'workspace') workspaces.set(id, readWorkspace(hash(value)));
     else if (kind === 'ticket') tickets.set(id, /^used:(\S+)/.exec(text(value))?.[1] ?? '');
-    else if (kind === 'holds') holds = readAmounts(value, [4, 5, 1]);
-    else if (kind === 'notes') notes = readAmounts(value, [0, 1, 2]);
+    else if (kind === 'holds') holds = readAmounts(value, [4, 5, 1, 7]);
+    else if (kind === 'notes') notes = readAmounts(value, [0, 1, 2, 3]);
     else if (kind === 'clients') members = readMembers(hash(value));
     else if (kind === 'epoch') epoch = { id: Number(hash(value).get('id')), isOpen: hash(value).get('open') === '1' };
     else if (kind === 'done') closed.push(id);
-    else if (kind === 'budget') budgets.set(id, readBudget(hash(value)));
-    else if (kind === 'counted') counted = readCounted(hash(value));
-    else if (kind === 'reaped') reaped.push(...(id.startsWith('budgets:') ? [] : [id]));
+    else if (kind === 'budget') budgetFields.set(id, hash(value));
+    else if (kind === 'limits') limits = hash(value);
+    else if (kind === 'reaped') reaped.set(id, readMark(text(value)));
     else if (kind === 'stream') stream = list(value);
     else if (!['watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
   }
-  const sorted = { closed: closed.sort(), reaped: reaped.sort() };
-  return { epoch, members, wallets, keys, workspaces, tickets, holds, notes, budgets, counted, ...sorted, stream };
+  const budgets = new Map([...budgetFields].map(([id, fields]) => [id, readBudget(fields, limits.get(id))]));
+  closed.sort();
+  return { epoch, members, wallets, keys, workspaces, tickets, holds, notes, budgets, closed, reaped, stream };
 }
 
 /** Converts to the form of the memory driver's `snapshotShard`. */
 export function asSnapshot(shard: StoredShard): object {
-  const amounts = (stored: StoredShard['holds']): object =>
-    Object.fromEntries([...stored].map(([id, { amountNusd }]) => [id, amountNusd]));
   return {
     epoch: shard.epoch,
     members: Object.fromEntries(shard.members),
@@ -119,12 +114,11 @@ export function asSnapshot(shard: StoredShard): object {
     keys: Object.fromEntries([...shard.keys].map(([id, { limited: _, ...key }]) => [id, key])),
     workspaces: Object.fromEntries(shard.workspaces),
     tickets: Object.fromEntries(shard.tickets),
-    holds: amounts(shard.holds),
-    notes: amounts(shard.notes),
+    holds: Object.fromEntries(shard.holds),
+    notes: Object.fromEntries(shard.notes),
     budgets: Object.fromEntries(shard.budgets),
-    counted: Object.fromEntries(shard.counted),
     closed: shard.closed,
-    reaped: shard.reaped,
+    reaped: Object.fromEntries(shard.reaped),
     stream: shard.stream,
   };
 }
@@ -170,39 +164,42 @@ function readWorkspace(fields: ReadonlyMap<string, string>): StoredWorkspace {
   };
 }
 
-function readBudget(fields: ReadonlyMap<string, string>): StoredBudget {
-  const limit = fields.get('limit') ?? '';
+function readBudget(fields: ReadonlyMap<string, string>, limit: string | undefined): StoredBudget {
   const nusd = (field: string): bigint => BigInt(fields.get(field) ?? '0');
   const names = new Set([...fields.keys()].flatMap((field) => field.split(' ').slice(1)));
   const months = [...names].map(
     (month) => [month, { spentNusd: nusd(`spent ${month}`), openNusd: nusd(`open ${month}`) }] as const,
   );
   return {
-    limitNusd: limit === '' ? undefined : BigInt(limit),
+    limitNusd: limit === undefined ? undefined : BigInt(limit),
     version: Number(fields.get('ver') ?? -1),
     months: Object.fromEntries(months.filter(([, { spentNusd, openNusd }]) => spentNusd !== 0n || openNusd !== 0n)),
   };
 }
 
-const readCounted = (fields: ReadonlyMap<string, string>): Map<string, StoredCount> =>
-  new Map(
-    [...fields].map(([what, text]) => {
-      const [month = '', amount = '', ...budgetIds] = text.split(' ');
-      return [what, { month, amountNusd: BigInt(amount), budgetIds }];
-    }),
-  );
+/** Reads what is remembered of a reaped hold. */
+const readMark = (mark: string): Omit<StoredAmount, 'amountNusd'> => {
+  const [walletId = '', keyHash = '', month = '', ...budgetIds] = mark.split(' ');
+  return { walletId, keyHash, month, budgetIds: budgetIds.filter((word) => word !== '') };
+};
 
-/** Reads amounts stored as words. `places` gives the positions of the wallet, the key and the amount. */
+/** Reads amounts stored as words. `places` gives the positions of the wallet, the key, the amount and the month, which the budgets follow. */
 const readAmounts = (
   value: string | string[],
-  [wallet, key, amount]: readonly [number, number, number],
+  [wallet, key, amount, month]: readonly [number, number, number, number],
 ): Map<string, StoredAmount> =>
   new Map(
     [...hash(value)].map(([id, text]) => {
       const words = text.split(' ');
       return [
         id,
-        { walletId: words[wallet] ?? '', keyHash: words[key] ?? '', amountNusd: BigInt(words[amount] ?? 'none') },
+        {
+          walletId: words[wallet] ?? '',
+          keyHash: words[key] ?? '',
+          amountNusd: BigInt(words[amount] ?? 'none'),
+          month: words[month] ?? '',
+          budgetIds: words.slice(month + 1).filter((word) => word !== ''),
+        },
       ];
     }),
   );

@@ -136,7 +136,9 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
       result: 'invalid_ticket',
     });
     // A reaped hold can still be charged: the script reads and deletes its mark.
-    await onNodes(undefined, (node) => node.set(`sotto:{w${shard}}:reaped:gone`, 'wallet key').catch(() => {}));
+    await onNodes(undefined, (node) =>
+      node.set(`sotto:{w${shard}}:reaped:gone`, 'wallet key 2026-01 ').catch(() => {}),
+    );
     const settlement = { shard, chargeNusd: 5n, usedTokens: 1, entry: undefined };
     await state.settle({ ...settlement, holdId: 'gone' });
     // With an entry it also announces it.

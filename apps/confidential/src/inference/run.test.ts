@@ -65,7 +65,7 @@ async function serveWithFault(at: number) {
       faults.isHeld = true;
       return { result: 'admitted', month: '2026-11', rate };
     },
-    settle: async (settlement: (typeof settled)[number]) => void settled.push(settlement),
+    handOver: async (settlement: (typeof settled)[number]) => void settled.push(settlement),
   };
   const key = createApiKey('inference');
   const record = { kind: 'inference', openaiCompatible: true, accountRef: 'account', preferences: {} };

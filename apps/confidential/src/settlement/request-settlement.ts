@@ -87,7 +87,10 @@ export class RequestSettlement {
     this.#failedAttempts.push({ provider, error: attemptErrorOf(outcome) });
   }
 
-  /** Settles once. Resolves when the settlement is accepted or patience has run out. A second call changes nothing. */
+  /**
+   * Settles once. Resolves when the end of this process cannot lose the settlement, or patience has run out. A second call changes
+   * nothing.
+   */
   async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
     if (this.#metered !== undefined) return this.#metered;
     const { holdNusd, shard, holdId } = this.#admission;
@@ -101,7 +104,7 @@ export class RequestSettlement {
     // Any step above may throw, and the hold is then released as unsettled. So none of them may change any state.
     this.#metered = metered;
     this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
-    const accepted = this.#deps.holds.settle({
+    const handedOver = this.#deps.holds.handOver({
       shard,
       holdId,
       chargeNusd,
@@ -109,8 +112,8 @@ export class RequestSettlement {
       entry,
     });
     if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
-    // If the settlement was not accepted, the hold book sends it again. Waiting longer would not make that sooner.
-    await this.patience.wait(accepted);
+    // If the state does not get it, the hold book sends it again. Waiting longer would not make that sooner.
+    await this.patience.wait(handedOver);
     return metered;
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { StateUnavailableError } from '../unavailable.ts';
 import { HoldBook, type HoldBookDependencies, resentAtOnce } from './hold-book.ts';
@@ -14,6 +15,8 @@ class SlowLedger {
   /** Shards that do not answer. */
   readonly away = new Set<number>();
   readonly settled: string[] = [];
+  /** What the state says about the commands of a turn. */
+  sent = (): Promise<void> => Promise.reject(new StateUnavailableError('not written'));
   readonly cancelled: string[] = [];
   asked = 0;
   underWay = new Map<number, number>();
@@ -34,6 +37,7 @@ class SlowLedger {
         return { streamId: `1-${this.acknowledged}`, epoch: this.epoch };
       },
       readOwnHolds: async () => [],
+      sent: () => this.sent(),
       join: () => Promise.reject(new Error('not asked here')),
       leave: async () => {},
     } satisfies HoldBookDependencies['state'],
@@ -79,6 +83,31 @@ class SlowLedger {
 
 const right = { kind: 'ticket', ticketHash: 'hash' } as const;
 const order = { right, accountRef: 'ref', generation: '1.1', amountNusd: 1n, estimatedTokens: 1 };
+
+describe('a settlement is handed over', () => {
+  const request = { shard: 3, holdId: 'hold', chargeNusd: 1n, usedTokens: 1, entry: { payload: '{}', mac: '' } };
+
+  it('once the kernel has it, and is sent again if the state does not accept it', async () => {
+    const slow = new SlowLedger();
+    slow.sent = async () => {};
+    slow.away.add(3);
+    await slow.book.handOver(request);
+    await turn();
+    expect(slow.settled).toEqual([]);
+    slow.away.clear();
+    await slow.book.flush();
+    expect(slow.settled).toEqual(['hold']);
+  });
+
+  it('only once the state has accepted it, if nobody can say that the kernel has it', async () => {
+    const slow = new SlowLedger();
+    await slow.book.handOver(request);
+    expect(slow.settled).toEqual(['hold']);
+    slow.away.add(3);
+    await expect(slow.book.handOver({ ...request, holdId: 'next' })).rejects.toThrow(StateUnavailableError);
+    expect(slow.book.unsent).toBe(1);
+  });
+});
 
 describe('the hold book', () => {
   it('resends thousands of unacknowledged settlements a few at a time', async () => {

@@ -40,7 +40,8 @@ interface Accepted {
 }
 
 export interface HoldBookDependencies {
-  readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readOwnHolds'> & MembershipPort;
+  readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'sent' | 'watermark' | 'readOwnHolds'> &
+    MembershipPort;
   readonly macKey: Buffer;
   /** Monotonic clock in ms. */
   readonly now: () => number;
@@ -125,6 +126,16 @@ export class HoldBook {
     } finally {
       this.#asked.delete(holdId);
     }
+  }
+
+  /**
+   * Takes over a settlement. Resolves once the end of this process cannot lose it: the kernel has it on its way to the state, or the
+   * state has accepted it. That may be never. Until the ledger acknowledges it, this book sends it again when the state loses it.
+   */
+  async handOver(request: SettleRequest): Promise<void> {
+    const accepted = this.settle(request);
+    accepted.catch(() => {});
+    await (this.#deps.state.sent?.().catch(() => accepted) ?? accepted);
   }
 
   /** Takes over a settlement. Resolves once the state has accepted it, which may be never. */

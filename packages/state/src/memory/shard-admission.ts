@@ -43,8 +43,7 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   if (isClosed(shard, holdId, now)) return { result: 'closed' };
   const repeated = holds.get(holdId);
   if (repeated !== undefined) {
-    const month = monthOf(repeated.window === 0 ? now : repeated.window * 60_000);
-    return { result: 'admitted', month, rate: rateStatus(shard, repeated.keyHash, now) };
+    return { result: 'admitted', month: repeated.month, rate: rateStatus(shard, repeated.keyHash, now) };
   }
 
   const mark = right.kind === 'ticket' ? validMark(shard, right.ticketHash, now) : undefined;
@@ -94,8 +93,10 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
     estimatedTokens: request.estimatedTokens,
     window: used.window,
     ticketHash: right.kind === 'ticket' ? right.ticketHash : undefined,
+    month,
+    budgetIds,
   };
-  placeHold(shard, holdId, held, { month, budgetIds }, now);
+  placeHold(shard, holdId, held, now);
   countRequest(shard, keyHash, request.estimatedTokens, now);
   return { result: 'admitted', month, rate: rateStatus(shard, keyHash, now) };
 }

@@ -1,31 +1,23 @@
 import type { Nusd } from '@sotto/money';
 import { budgetScopeOf, type RefusingBudget } from '../budgets.ts';
 import type { AuditedBudget, BudgetProjection, MonthSpend, RemovedBudget } from '../ports/index.ts';
-import type { Counted, ShardData, StoredBudget } from './shard-data.ts';
+import type { CountedAs, Hold, Note, ShardData, StoredBudget } from './shard-data.ts';
 import { endLater, keep } from './shard-records.ts';
 
 /** The monthly budgets of a shard. A budget's `openNusd` of a month is the sum of the holds and notes that count in it. */
 
-/** Counts a hold or a note in budgets. */
-export function countIn(shard: ShardData, what: string, counted: Counted | undefined): void {
-  if (counted === undefined || counted.budgetIds.length === 0) return;
-  shard.counted.set(what, counted);
-  addOpen(shard, counted, counted.amountNusd);
-}
-
-/** Ends what `countIn` did. Returns undefined if it does not count. */
-export function uncount(shard: ShardData, what: string): Counted | undefined {
-  const counted = shard.counted.get(what);
-  if (counted === undefined) return undefined;
-  shard.counted.delete(what);
-  addOpen(shard, counted, -counted.amountNusd);
-  return counted;
+/** Adds an amount to what is open in these budgets. */
+export function addOpen({ budgets }: ShardData, { month, budgetIds }: CountedAs, amountNusd: Nusd): void {
+  for (const id of budgetIds) {
+    const budget = budgets.get(id);
+    if (budget?.limitNusd !== undefined) monthIn(budget, month).openNusd += amountNusd;
+  }
 }
 
 /** Returns the first budget that does not cover an amount. */
 export function refusingBudget(
   { budgets }: ShardData,
-  { month, amountNusd, budgetIds }: Counted,
+  { month, amountNusd, budgetIds }: CountedAs & { readonly amountNusd: Nusd },
 ): RefusingBudget | undefined {
   for (const id of budgetIds) {
     const { limitNusd, months } = budgets.get(id) ?? unknown();
@@ -48,9 +40,7 @@ export function putBudget(
     Object.assign(budget, { limitNusd, version });
     keep(shard, 'budgets', budgetId);
     for (const month of budget.months.values()) month.openNusd = 0n;
-    for (const counted of shard.counted.values()) {
-      if (counted.budgetIds.includes(budgetId)) monthIn(budget, counted.month).openNusd += counted.amountNusd;
-    }
+    for (const { month, amountNusd } of countedIn(shard, budgetId)) monthIn(budget, month).openNusd += amountNusd;
   }
   for (const each of spent) setSpent(shard, budgetId, each, now);
   for (const [month, sums] of budget.months) {
@@ -79,10 +69,10 @@ export function setSpent(shard: ShardData, budgetId: string, { month, spentNusd 
 }
 
 /** Returns a budget with its sums, and the same sums recomputed. Undefined if it was removed or is not projected. */
-export function readBudget({ budgets, counted }: ShardData, budgetId: string): AuditedBudget | undefined {
-  const budget = budgets.get(budgetId);
+export function readBudget(shard: ShardData, budgetId: string): AuditedBudget | undefined {
+  const budget = shard.budgets.get(budgetId);
   if (budget?.limitNusd === undefined) return undefined;
-  const parts = [...counted.values()].filter(({ budgetIds }) => budgetIds.includes(budgetId));
+  const parts = countedIn(shard, budgetId);
   const names = new Set([...budget.months.keys(), ...parts.map(({ month }) => month)]);
   const months = [...names].map((name) => {
     const countedNusd = parts.reduce((sum, part) => (part.month === name ? sum + part.amountNusd : sum), 0n);
@@ -94,12 +84,9 @@ export function readBudget({ budgets, counted }: ShardData, budgetId: string): A
 const nothing = { spentNusd: 0n, openNusd: 0n };
 const unknown = (): StoredBudget => ({ limitNusd: undefined, version: -1, months: new Map() });
 
-function addOpen({ budgets }: ShardData, { month, budgetIds }: Counted, amountNusd: Nusd): void {
-  for (const id of budgetIds) {
-    const budget = budgets.get(id);
-    if (budget?.limitNusd !== undefined) monthIn(budget, month).openNusd += amountNusd;
-  }
-}
+/** The holds and notes that count in a budget. */
+const countedIn = ({ holds, notes }: Pick<ShardData, 'holds' | 'notes'>, budgetId: string): (Hold | Note)[] =>
+  [...holds.values(), ...notes.values()].filter(({ budgetIds }) => budgetIds.includes(budgetId));
 
 function budgetOrUnknown({ budgets }: ShardData, budgetId: string): StoredBudget {
   const budget = budgets.get(budgetId) ?? unknown();

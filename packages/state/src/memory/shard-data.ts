@@ -24,7 +24,12 @@ export interface StoredWorkspace {
   /** The number of keys that name it. */
   keys: number;
 }
-export interface Hold {
+/** The month and the budgets in which an amount counts. */
+export interface CountedAs {
+  readonly month: string;
+  readonly budgetIds: readonly string[];
+}
+export interface Hold extends CountedAs {
   readonly client: string;
   readonly walletId: string;
   readonly keyHash: string;
@@ -41,15 +46,6 @@ export interface StoredBudget {
   version: number;
   readonly months: Map<string, { spentNusd: Nusd; openNusd: Nusd }>;
 }
-/** The month and the budgets in which a hold or a note counts. */
-export interface CountedAs {
-  readonly month: string;
-  readonly budgetIds: readonly string[];
-}
-/** An amount that counts in budgets. */
-export interface Counted extends CountedAs {
-  readonly amountNusd: Nusd;
-}
 export interface Mark {
   readonly epoch: number;
   readonly keyHash: string;
@@ -57,7 +53,7 @@ export interface Mark {
   readonly expiresAt: number;
   readonly usedBy: string | undefined;
 }
-export interface Note {
+export interface Note extends CountedAs {
   readonly walletId: string;
   readonly keyHash: string;
   readonly amountNusd: Nusd;
@@ -91,18 +87,8 @@ export interface ShardData {
   readonly holds: Map<string, Hold>;
   readonly notes: Map<string, Note>;
   readonly budgets: Map<string, StoredBudget>;
-  /** By `hold <id>` and `note <id>`. */
-  readonly counted: Map<string, Counted>;
   readonly closed: Map<string, number>;
-  readonly reaped: Map<
-    string,
-    {
-      readonly walletId: string;
-      readonly keyHash: string;
-      readonly until: number;
-      readonly counted: CountedAs | undefined;
-    }
-  >;
+  readonly reaped: Map<string, Omit<Note, 'amountNusd'> & { readonly until: number }>;
   readonly rates: Map<string, Rate>;
   stream: SettlementEntry[];
   sequence: number;
@@ -122,7 +108,6 @@ export const emptyShard = (): ShardData => ({
   holds: new Map(),
   notes: new Map(),
   budgets: new Map(),
-  counted: new Map(),
   closed: new Map(),
   reaped: new Map(),
   rates: new Map(),
@@ -133,6 +118,14 @@ export const emptyShard = (): ShardData => ({
 
 /** The funds of wallets and keys that are not projected. Older than every version. */
 export const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
+
+const amountsOf = (amounts: ReadonlyMap<string, Hold | Note>): object =>
+  Object.fromEntries(
+    [...amounts].map(([id, { walletId, keyHash, amountNusd, month, budgetIds }]) => [
+      id,
+      { walletId, keyHash, amountNusd, month, budgetIds },
+    ]),
+  );
 
 /** The data of a shard that count, in a form that can be compared. */
 export const snapshotOf = (shard: ShardData): object => ({
@@ -149,8 +142,8 @@ export const snapshotOf = (shard: ShardData): object => ({
   ),
   workspaces: Object.fromEntries(shard.workspaces),
   tickets: Object.fromEntries([...shard.tickets].map(([hash, mark]) => [hash, mark.usedBy ?? ''])),
-  holds: Object.fromEntries([...shard.holds].map(([id, held]) => [id, held.amountNusd])),
-  notes: Object.fromEntries([...shard.notes].map(([id, note]) => [id, note.amountNusd])),
+  holds: amountsOf(shard.holds),
+  notes: amountsOf(shard.notes),
   budgets: Object.fromEntries(
     [...shard.budgets].map(([id, { limitNusd, version, months }]) => [
       id,
@@ -161,8 +154,7 @@ export const snapshotOf = (shard: ShardData): object => ({
       },
     ]),
   ),
-  counted: Object.fromEntries(shard.counted),
   closed: [...shard.closed.keys()].sort(),
-  reaped: [...shard.reaped.keys()].sort(),
+  reaped: Object.fromEntries([...shard.reaped].map(([id, { until: _, ...mark }]) => [id, mark])),
   stream: shard.stream.map((entry) => entry.payload),
 });

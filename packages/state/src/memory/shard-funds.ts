@@ -1,27 +1,23 @@
 import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
 import type { AuditedFunds, ShardBooks, WalletFunds, WantedBooks } from '../ports/index.ts';
-import { countIn, readBudget, uncount } from './shard-budgets.ts';
-import { type CountedAs, empty, type Hold, type Note, type ShardData, type StoredKey } from './shard-data.ts';
+import { addOpen, readBudget } from './shard-budgets.ts';
+import { empty, type Hold, type Note, type ShardData, type StoredKey } from './shard-data.ts';
 import { keyOrEmpty, rest } from './shard-records.ts';
 
 /** The funds of a shard's wallets and keys. Every hold and every note of an unbooked charge counts in both, and in budgets. */
 
-export function placeHold(shard: ShardData, holdId: string, held: Hold, as: CountedAs, now: number): void {
+export function placeHold(shard: ShardData, holdId: string, held: Hold, now: number): void {
   shard.holds.set(holdId, held);
   const wallet = shard.wallets.get(held.walletId) ?? empty;
   shard.wallets.set(held.walletId, { ...wallet, heldNusd: wallet.heldNusd + held.amountNusd });
   const key = keyOrEmpty(shard, held.keyHash);
   key.spend = { ...key.spend, heldNusd: key.spend.heldNusd + held.amountNusd };
   rest(shard, held.keyHash, now);
-  countIn(shard, `hold ${holdId}`, { ...as, amountNusd: held.amountNusd });
+  addOpen(shard, held, held.amountNusd);
 }
 
 /** Ends a hold. Returns undefined if there is none. */
-export function releaseHold(
-  shard: ShardData,
-  holdId: string,
-  now: number,
-): (Hold & { readonly counted: CountedAs | undefined }) | undefined {
+export function releaseHold(shard: ShardData, holdId: string, now: number): Hold | undefined {
   const { holds, wallets, keys } = shard;
   const held = holds.get(holdId);
   if (held === undefined) return undefined;
@@ -31,25 +27,25 @@ export function releaseHold(
   const key = keys.get(held.keyHash);
   if (key !== undefined) key.spend = settle(key.spend, held.amountNusd, 0n);
   rest(shard, held.keyHash, now);
-  return { ...held, counted: uncount(shard, `hold ${holdId}`) };
+  addOpen(shard, held, -held.amountNusd);
+  return held;
 }
 
 /** Notes an unbooked charge, once. */
 export function placeNote(
   shard: ShardData,
   holdId: string,
-  { walletId, keyHash, amountNusd }: Note,
-  as: CountedAs | undefined,
+  { walletId, keyHash, amountNusd, month, budgetIds }: Note,
   now: number,
 ): void {
   const { notes, wallets } = shard;
   if (amountNusd === 0n || notes.has(holdId)) return;
-  notes.set(holdId, { walletId, keyHash, amountNusd });
+  notes.set(holdId, { walletId, keyHash, amountNusd, month, budgetIds });
   wallets.set(walletId, settle(wallets.get(walletId) ?? empty, 0n, amountNusd));
   const key = keyOrEmpty(shard, keyHash);
   key.spend = settle(key.spend, 0n, amountNusd);
   rest(shard, keyHash, now);
-  countIn(shard, `note ${holdId}`, as && { month: as.month, budgetIds: as.budgetIds, amountNusd });
+  addOpen(shard, { month, budgetIds }, amountNusd);
 }
 
 export function dropNote(shard: ShardData, holdId: string, now: number): void {
@@ -62,7 +58,7 @@ export function dropNote(shard: ShardData, holdId: string, now: number): void {
   const key = keys.get(note.keyHash);
   if (key !== undefined) key.spend = booked(key.spend, note.amountNusd);
   rest(shard, note.keyHash, now);
-  uncount(shard, `note ${holdId}`);
+  addOpen(shard, note, -note.amountNusd);
 }
 
 /** Sets a wallet's balance from the ledger. Returns whether it was newer. */
@@ -90,9 +86,9 @@ export function projectedWallet({ wallets }: ShardData, walletId: string): Spend
 /** Returns wallets, keys and budgets with their sums, and the same sums recomputed. Unknown ones are omitted. */
 export function readBooks(shard: ShardData, { walletIds, keyHashes, budgetIds }: WantedBooks): ShardBooks {
   const { wallets, keys, holds, notes } = shard;
-  const sum = (amounts: Iterable<Note>, isOf: (note: Note) => boolean): Nusd =>
+  const sum = (amounts: Iterable<Hold | Note>, isOf: (amount: Hold | Note) => boolean): Nusd =>
     [...amounts].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
-  const audit = (spend: Spendable | undefined, isOf: (note: Note) => boolean): AuditedFunds | undefined =>
+  const audit = (spend: Spendable | undefined, isOf: (amount: Hold | Note) => boolean): AuditedFunds | undefined =>
     spend === undefined || spend.version < 0
       ? undefined
       : { ...spend, holdsNusd: sum(holds.values(), isOf), notesNusd: sum(notes.values(), isOf) };

@@ -72,9 +72,9 @@ function releaseAbandoned(shard: ShardData, now: number): number {
     const member = members.get(client);
     return member === undefined || member.lapsedAt !== undefined;
   });
-  for (const [holdId, { walletId, keyHash }] of abandoned) {
-    const counted = releaseHold(shard, holdId, now)?.counted;
-    reaped.set(holdId, { walletId, keyHash, until: now + rememberedMs, counted });
+  for (const [holdId, { walletId, keyHash, month, budgetIds }] of abandoned) {
+    releaseHold(shard, holdId, now);
+    reaped.set(holdId, { walletId, keyHash, month, budgetIds, until: now + rememberedMs });
   }
   return abandoned.length;
 }

@@ -39,13 +39,12 @@ export function admitDeclared(
 ): boolean {
   shard.declared.delete(client);
   if (shard.members.has(client)) return false;
-  for (const { holdId, walletId, keyHash, amountNusd, month, budgetIds } of holds) {
+  for (const { holdId, ...declared } of holds) {
     if (isClosed(shard, holdId, now) || shard.holds.has(holdId)) continue;
-    const restored = { client, walletId, keyHash, amountNusd, estimatedTokens: 0, window: 0, ticketHash: undefined };
-    placeHold(shard, holdId, restored, { month, budgetIds }, now);
+    placeHold(shard, holdId, { ...declared, client, estimatedTokens: 0, window: 0, ticketHash: undefined }, now);
   }
-  for (const { month, budgetIds, ...charge } of charges) {
-    placeNote(shard, charge.holdId, charge, { month, budgetIds }, now);
+  for (const charge of charges) {
+    placeNote(shard, charge.holdId, charge, now);
     append(shard, charge.entry);
   }
   renewLease(shard, client, now + leaseMs);

@@ -29,13 +29,13 @@ export function settle(
 ): StreamPlace | undefined {
   const ended = releaseHold(shard, holdId, now);
   if (ended !== undefined) {
-    placeNote(shard, holdId, { ...ended, amountNusd: chargeNusd }, ended.counted, now);
+    placeNote(shard, holdId, { ...ended, amountNusd: chargeNusd }, now);
     correctTokens(shard, ended, usedTokens);
   } else {
     const reaped = shard.reaped.get(holdId);
     shard.reaped.delete(holdId);
     if (reaped !== undefined && reaped.until > now) {
-      placeNote(shard, holdId, { ...reaped, amountNusd: chargeNusd }, reaped.counted, now);
+      placeNote(shard, holdId, { ...reaped, amountNusd: chargeNusd }, now);
     }
   }
   if (!isClosed(shard, holdId, now)) shard.closed.set(holdId, now + closedMs);
@@ -79,6 +79,6 @@ export function reserve(
   const fundsNusd = wallet.fundsNusd < balanceNusd ? wallet.fundsNusd : balanceNusd;
   if (availableNusd({ ...wallet, fundsNusd }) < amountNusd) return { result: 'insufficient' };
   change();
-  placeNote(shard, noteId, { walletId, keyHash: '-', amountNusd }, undefined, now);
+  placeNote(shard, noteId, { walletId, keyHash: '-', amountNusd, month: '-', budgetIds: [] }, now);
   return { result: 'reserved', epoch: shard.epoch ?? 0 };
 }

@@ -67,6 +67,11 @@ export interface AdmissionPort {
   readOwnHolds(shard: number): Promise<string[]>;
   /** Ends a hold, if it still exists, and writes the settlement for the ledger. Returns the entry's place, if any. */
   settle(request: SettleRequest): Promise<StreamPlace | undefined>;
+  /**
+   * Resolves once the kernel has what this turn of the event loop asked for, so that the end of this process cannot stop it. Rejects
+   * where nobody can say so before the answer. Undefined: the state is in this process.
+   */
+  readonly sent?: () => Promise<void>;
   /** Returns the place up to which a shard's settlements are booked. */
   watermark(shard: number): Promise<StreamPlace>;
 }

@@ -71,6 +71,7 @@ export function createRedisState({
     membership,
     ...steppedState(runOnRedis(runner, now), { membership, index: redisKeyIndex(runner) }),
     lookupKey: keyLookup(runner, now),
+    sent: () => runner.sent(),
     ...reads,
     watchSettlements: (wake) => announcements.watch('settled', wake),
     watchPublished: (wake) => announcements.watch('published', wake),

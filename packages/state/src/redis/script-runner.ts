@@ -89,6 +89,22 @@ export class ScriptRunner {
     return this.#breaker.refusalOf(message);
   }
 
+  /**
+   * Resolves once the kernel has the commands of this turn. Rejects if they may not have been written, and in a cluster, whose client
+   * has its own connection to each node.
+   */
+  sent(): Promise<void> {
+    const { connection } = this;
+    return new Promise((resolve, reject) => {
+      this.atTurnEnd(() => {
+        if (this.isFailing || !(connection instanceof Redis) || connection.status !== 'ready')
+          return void reject(notSent);
+        // The callback of an empty write comes after everything that was written before.
+        connection.stream.write('', (error) => (error == null ? resolve() : reject(notSent)));
+      });
+    });
+  }
+
   /** Calls `send` at the end of this turn of the event loop. */
   atTurnEnd(send: () => void): void {
     this.#batches.push(send);
@@ -168,6 +184,8 @@ function inTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
     answer.then(over(resolve), over(reject));
   });
 }
+
+const notSent = new StateUnavailableError('not written');
 
 const epochKey = (shard: number): string => `${shardPrefix(shard)}epoch`;
 

@@ -2,7 +2,7 @@ import type { Caller } from '../membership/membership.ts';
 import type { AdmissionPort, EpochPort, MembershipPort, ProjectionPort } from '../ports/index.ts';
 
 /** The methods of the ports that are one atomic step on one shard. Each has a row of `steps.ts`. */
-export type StepPorts = Omit<AdmissionPort, 'lookupKey'> &
+export type StepPorts = Omit<AdmissionPort, 'lookupKey' | 'sent'> &
   Omit<MembershipPort, 'membership'> &
   Omit<EpochPort, 'isOpen'> &
   Omit<ProjectionPort, 'indexKey' | 'readWallet' | 'readSettlements' | 'watchSettlements' | 'readNotes'>;

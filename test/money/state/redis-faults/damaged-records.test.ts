@@ -41,7 +41,7 @@ test.each(['wallet:wallet-0', 'key:key-0'])('a damaged %s keeps back only its ow
 test('a process that leaves releases its holds, though the record of one wallet is damaged', async () => {
   await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
   const { client } = redis.state.membership.caller(shard);
-  await redis.raw.hset(`${prefix}holds`, 'damaged', `${client} 10 0 0 not-a-wallet key -`);
+  await redis.raw.hset(`${prefix}holds`, 'damaged', `${client} 10 0 0 not-a-wallet key - 2026-01 `);
   await redis.raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
   expect(await outcome(redis.state.leave(shard))).toEqual({ unavailable: true });
   // The damaged hold no longer names the wallet, so its own amount stays there.

@@ -1,10 +1,11 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { StateUnavailableError } from '@sotto/state';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, outcome } from '../fixtures.ts';
-import { byTicket, commandTimeoutMs, shard, slackMs, useRedisToBreak } from './stage.ts';
+import { byTicket, commandTimeoutMs, prefix, shard, slackMs, useRedisToBreak, walletId } from './stage.ts';
 
 const redis = useRedisToBreak();
-const { answers, everyCall, held, redeem, throughProxy } = redis;
+const { answers, everyCall, held, redeem, settle, throughProxy } = redis;
 
 test('an answer that came while this process was blocked is not late', async () => {
   const asked = [redis.state.readRegistry(), redis.state.lookupKey('none'), redis.state.readPenalties()];
@@ -56,6 +57,21 @@ describe('a Redis that hangs', () => {
     expect(await held()).toBe(0n);
     expect(await redeem({ right: byTicket, holdId: 'doubtful' })).toEqual({ result: 'closed' });
   });
+});
+
+// An answer leaves when its settlement is with the kernel. So the broker may end before Redis reads it.
+test('a settlement that was sent counts once, though its broker ends before Redis reads it', async () => {
+  await redeem();
+  await redis.server?.pause();
+  const settled = outcome(settle(4n));
+  await redis.state.sent?.();
+  await redis.state.close();
+  expect(await settled).toEqual({ unavailable: true });
+  await expect(redis.state.sent?.()).rejects.toThrow(StateUnavailableError);
+  await redis.server?.resume();
+  await eventually(async () => (await redis.raw.hget(`${prefix}wallet:${walletId}`, 'unbooked')) === '4');
+  expect(await redis.raw.hget(`${prefix}wallet:${walletId}`, 'held')).toBe('0');
+  expect(await redis.raw.xlen(`${prefix}stream`)).toBe(1);
 });
 
 test('a connection that has gone silent is given up for a new one', async () => {

@@ -85,7 +85,7 @@ describe('requests of one turn of the event loop', () => {
 
   test('are settled and counted, though a damaged record fails one of them', async () => {
     await Promise.all(['before', 'damaged', 'after'].map((holdId) => redeem({ holdId })));
-    await redis.raw.hset(`${prefix}holds`, 'damaged', 'broker.one 10 0 0 not-a-wallet key -');
+    await redis.raw.hset(`${prefix}holds`, 'damaged', 'broker.one 10 0 0 not-a-wallet key - 2026-01 ');
     await redis.raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
     const stepsBefore = redis.state.membership.caller(shard).acked;
     const settled = await Promise.all(['before', 'damaged', 'after'].map((holdId) => outcome(settle(4n, holdId))));
@@ -99,7 +99,7 @@ describe('requests of one turn of the event loop', () => {
   test('are booked together, though the record of one wallet is damaged', async () => {
     await Promise.all(['one', 'two'].map((holdId) => redeem({ holdId })));
     await Promise.all(['one', 'two'].map((holdId) => settle(4n, holdId)));
-    await redis.raw.hset(`${prefix}notes`, 'strange', 'not-a-wallet key 5');
+    await redis.raw.hset(`${prefix}notes`, 'strange', 'not-a-wallet key 5 - ');
     await redis.raw.set(`${prefix}wallet:not-a-wallet`, 'not a hash');
     const failed = await outcome(redis.state.forget(shard, ['one', 'strange', 'two']));
     expect(failed).toEqual(unavailable);
@@ -115,7 +115,7 @@ describe('requests of one turn of the event loop', () => {
     );
     await redeem({ generation: 2 });
     await settle(4n);
-    await redis.raw.hset(`${prefix}notes`, 'strange', `${walletId} not-a-key 5`);
+    await redis.raw.hset(`${prefix}notes`, 'strange', `${walletId} not-a-key 5 - `);
     await redis.raw.set(`${prefix}key:not-a-key`, 'not a hash');
     expect(await outcome(redis.state.forget(shard, ['strange', 'hold']))).toEqual(unavailable);
     const { budgets, keys } = await redis.state.readBooks(shard, {

@@ -14,7 +14,6 @@ local last = 8 + tonumber(ARGV[8]) * 6
 for i = 9, last, 6 do
   local id = ARGV[i]
   if redis.call('EXISTS', done_key(id)) == 0 and redis.call('HEXISTS', HOLDS, id) == 0 then
-    uncount('hold ' .. id)
     place_hold(id, client, ARGV[i + 3], '0', '0', ARGV[i + 1], ARGV[i + 2], '-', ARGV[i + 4], ARGV[i + 5])
   end
 end

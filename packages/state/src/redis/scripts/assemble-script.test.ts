@@ -7,7 +7,7 @@ import { assembleScript } from './assemble-script.ts';
 import { luaFiles } from './lua-files.ts';
 
 /** The globals that Redis gives to a script. It refuses a script that reads or sets any other global. */
-const known = 'ARGV KEYS error ipairs math pairs pcall redis string tonumber tostring type unpack'.split(' ');
+const known = 'ARGV KEYS error ipairs math pairs pcall redis string table tonumber tostring type unpack'.split(' ');
 
 const fileOf = (script: string): string => script.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const ownText = (script: string): string => (luaFiles[fileOf(script)] ?? '').replace(/^(?:--.*\n)*/, '');

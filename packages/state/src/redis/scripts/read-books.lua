@@ -11,7 +11,7 @@ for _, text in ipairs(redis.call('HVALS', HOLDS)) do
   add(held, key_key(key), amount)
 end
 for _, text in ipairs(redis.call('HVALS', NOTES)) do
-  local wallet, key, amount = string.match(text, '^(%S+) (%S+) (%S+)$')
+  local wallet, key, amount = string.match(text, '^(%S+) (%S+) (%S+)')
   add(noted, wallet_key(wallet), amount)
   add(noted, key_key(key), amount)
 end
@@ -23,13 +23,12 @@ for i = 3, 2 + wallets + keys do
 end
 if #ARGV == 2 + wallets + keys then return found end
 local counted = {}
-for _, text in ipairs(redis.call('HVALS', COUNTED)) do
-  local month, amount, ids = string.match(text, '^(%S+) (%S+) (.+)$')
-  for id in string.gmatch(ids, '%S+') do
+each_counted(function(month, amount, names)
+  for id in string.gmatch(names, '%S+') do
     counted[id] = counted[id] or {}
     add(counted[id], month, amount)
   end
-end
+end)
 for i = 3 + wallets + keys, #ARGV do
   local fields, months, b = redis.call('HGETALL', budget_key(ARGV[i])), {}, {}
   for at = 1, #fields, 2 do
@@ -38,7 +37,7 @@ for i = 3 + wallets + keys, #ARGV do
     if month then months[month] = true end
   end
   for month in pairs(counted[ARGV[i]] or {}) do months[month] = true end
-  local row = {b.limit or '', b.ver or ''}
+  local row = {redis.call('HGET', LIMITS, ARGV[i]) or '', b.ver or ''}
   for month in pairs(months) do
     row[#row + 1] = month
     row[#row + 1] = b['spent ' .. month] or '0'

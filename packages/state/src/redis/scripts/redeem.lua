@@ -29,7 +29,7 @@ return each_request('admit', 8, function(at, client, epoch)
     return {result, detail, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
   end
   if repeated then
-    return reply('admitted', repeated.window == '0' and this_month or month_of(tonumber(repeated.window) * 60000))
+    return reply('admitted', repeated.month)
   end
 
   local opens = k[1] and not is_over(k[10], now) and (by_ticket or is_secret(k[11], keyhash, ARGV[at + 7], now))
@@ -47,13 +47,13 @@ return each_request('admit', 8, function(at, client, epoch)
 
   local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
   if not w[1] then return {'not_projected'} end
-  local scope, limit, present
+  local scope, limit, limited
   if not is_free then
     if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
     if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
       return reply('insufficient', 'key')
     end
-    scope, limit, present = find_exhausted(k[9], this_month, amount)
+    scope, limit, limited = find_exhausted(k[9], this_month, amount)
     -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
     if scope then
       return {'over_budget', scope, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
@@ -61,7 +61,10 @@ return each_request('admit', 8, function(at, client, epoch)
   end
 
   if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. ' ' .. generation, 'KEEPTTL') end
-  write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9], amount > 0 and present)
+  write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9])
+  for id in string.gmatch(limited or '', '%S+') do redis.call('HINCRBY', budget_key(id), 'open ' .. this_month, ARGV[at + 4]) end
+  if is_free then add_open(this_month, ARGV[at + 4], k[9]) end
+  raise()
   requests, tokens = requests + 1, tokens + estimated
   local held = int(tonumber(k[5] or 0) + amount)
   if k[12] == window_text then

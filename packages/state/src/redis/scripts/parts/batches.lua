@@ -23,7 +23,7 @@ local function each_request(kind, width, handle, find_refusal)
       for r = 1, requests do
         local is_done, answer, is_step = pcall(handle, at + 5 + (r - 1) * width, client, epoch)
         if not is_done then
-          answer = {'error', message_of(answer)}
+          answer, failure = {'error', message_of(answer)}, nil
           if kind ~= 'join' then failures = failures + 1 end
         elseif is_step then
           steps = steps + 1

@@ -1,11 +1,11 @@
--- Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. A budget is a hash:
--- `limit`, `ver`, and for each month `spent`, which is the ledger's and only rises, and `open`. `open` is the sum of
--- the holds and notes that count in the budget: each has an entry in COUNTED, `month amount budgets`. A budget without
--- a limit was removed, or has not come yet. It expires. The month is UTC, `YYYY-MM`, from days since 1970 by Howard
+-- Monthly budgets. A key names its budgets in `bud`, and a name without a budget limits nothing. LIMITS has the limit of
+-- each budget. A budget's hash has `ver`, `gone` once it was removed, and for each month `spent`, which is the ledger's
+-- and only rises, and `open`, the sum of the holds and notes that count in the budget. Each of them has its month and
+-- the names in its text. Without a limit the hash expires. The month is UTC, `YYYY-MM`, from days since 1970 by Howard
 -- Hinnant's `civil_from_days`.
 --
 -- `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount. Brokers see the
--- scope. The name would link requests. If all cover it, the third value is the names that have a budget.
+-- scope. The name would link requests. If all cover it, the third value is the names that have a limit.
 -- include names
 
 local function budget_key(id) return P .. 'budget:' .. id end
@@ -18,41 +18,45 @@ local function month_of(ms)
   local month = mp < 10 and mp + 3 or mp - 9
   return string.format('%04d-%02d', yoe + era * 400 + (month < 3 and 1 or 0), month)
 end
-local function add_open(month, amount, ids)
-  if amount == '0' or amount == '-0' then return end
-  for id in string.gmatch(ids, '%S+') do
-    if redis.call('HEXISTS', budget_key(id), 'limit') == 1 then redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
+local function split(names)
+  local ids = {}
+  for id in string.gmatch(names or '', '%S+') do ids[#ids + 1] = id end
+  return ids
+end
+local function add_open(month, amount, names)
+  local ids = split(names)
+  if #ids == 0 or tonumber(amount) == 0 then return end
+  local limits = try('HMGET', LIMITS, unpack(ids))
+  for i, id in ipairs(ids) do
+    if limits[i] then try('HINCRBY', budget_key(id), 'open ' .. month, amount) end
   end
 end
-local function count_in(what, month, amount, ids, present)
-  if not ids or ids == '' then return end
-  redis.call('HSET', COUNTED, what, month .. ' ' .. amount .. ' ' .. ids)
-  if not present then return add_open(month, amount, ids) end
-  for id in string.gmatch(present, '%S+') do redis.call('HINCRBY', budget_key(id), 'open ' .. month, amount) end
-end
-local function uncount(what)
-  local text = redis.call('HGET', COUNTED, what)
-  if not text then return nil end
-  local month, amount, ids = string.match(text, '^(%S+) (%S+) (.+)$')
-  redis.call('HDEL', COUNTED, what)
-  add_open(month, '-' .. amount, ids)
-  return month, ids
-end
-local function find_exhausted(ids, month, amount)
-  local present = ''
-  for id in string.gmatch(ids or '', '%S+') do
-    local b = redis.call('HMGET', budget_key(id), 'limit', 'spent ' .. month, 'open ' .. month)
-    if b[1] then
-      if tonumber(b[1]) - tonumber(b[2] or 0) - tonumber(b[3] or 0) < amount then return string.match(id, '^%a+'), b[1] end
-      present = present .. ' ' .. id
+local function find_exhausted(names, month, amount)
+  local ids, limited = split(names), ''
+  local limits = #ids > 0 and redis.call('HMGET', LIMITS, unpack(ids))
+  for i, id in ipairs(ids) do
+    if limits[i] then
+      local b = redis.call('HMGET', budget_key(id), 'spent ' .. month, 'open ' .. month)
+      if tonumber(limits[i]) - tonumber(b[1] or 0) - tonumber(b[2] or 0) < amount then return string.match(id, '^%a+'), limits[i] end
+      limited = limited .. ' ' .. id
     end
   end
-  return nil, nil, present
+  return nil, nil, limited
 end
 local function set_spent(id, month, spent)
-  local b = redis.call('HMGET', budget_key(id), 'spent ' .. month, 'limit')
-  if tonumber(b[1] or 0) < tonumber(spent) then
-    redis.call('HSET', budget_key(id), 'spent ' .. month, spent)
-    if not b[2] then redis.call('PEXPIRE', budget_key(id), LATE_MS) end
+  local bk = budget_key(id)
+  if tonumber(redis.call('HGET', bk, 'spent ' .. month) or 0) >= tonumber(spent) then return end
+  redis.call('HSET', bk, 'spent ' .. month, spent)
+  if redis.call('HEXISTS', LIMITS, id) == 0 then redis.call('PEXPIRE', bk, LATE_MS) end
+end
+-- Calls `count(month, amount, names)` for each hold and note that counts in budgets.
+local function each_counted(count)
+  for _, text in ipairs(redis.call('HVALS', HOLDS)) do
+    local amount, month, names = string.match(text, '^%S+ (%S+) %S+ %S+ %S+ %S+ %S+ (%S+) (.+)$')
+    if amount then count(month, amount, names) end
+  end
+  for _, text in ipairs(redis.call('HVALS', NOTES)) do
+    local amount, month, names = string.match(text, '^%S+ %S+ (%S+) (%S+) (.+)$')
+    if amount then count(month, amount, names) end
   end
 end

@@ -11,8 +11,8 @@
 -- include names
 
 local function rest(key)
-  local k = redis.call('HMGET', key_key(key), 'wallet', 'held', 'unbooked')
-  if k[1] then return end
+  local k = try('HMGET', key_key(key), 'wallet', 'held', 'unbooked')
+  if k.err or k[1] then return end
   if tonumber(k[2] or 0) == 0 and tonumber(k[3] or 0) == 0 then
     redis.call('PEXPIRE', key_key(key), LATE_MS)
   else

@@ -8,8 +8,7 @@ local function release_abandoned(alive)
     if not alive[read_hold(id).client] then
       local is_released, h = pcall(release, id)
       if is_released then
-        redis.call('SET', reaped_key(id), h.wallet .. ' ' .. h.key, 'PX', 86400000)
-        if h.month then redis.call('SET', reaped_budgets_key(id), h.month .. ' ' .. h.budgets, 'PX', 86400000) end
+        redis.call('SET', reaped_key(id), table.concat({h.wallet, h.key, h.month, h.budgets}, ' '), 'PX', 86400000)
         released = released + 1
       else
         failure = h
