@@ -30,6 +30,8 @@ export async function bundle({ root, entries, out }) {
     splitting: true,
     format: 'esm',
     platform: 'node',
+    // Comments would stay in memory with the source, and one that is not ASCII doubles it.
+    minifyWhitespace: true,
     target: `node${process.versions.node}`,
     conditions: ['@sotto/source'],
     external: [...unbundled, 'pg-native'],
