@@ -28,6 +28,8 @@ export interface ControlAppOptions {
   readonly limits: { readonly control: number; readonly requests: number; readonly redis: Redis | undefined };
   readonly events: ControlEvents;
   readonly isReady: () => Promise<boolean>;
+  /** Called after each request that may have changed something. */
+  readonly onWritten: () => void;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly now: () => number;
 }
@@ -74,6 +76,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     if (route === '/healthz' || route === '/readyz') return;
     const { method } = request;
     const status = reply.statusCode;
+    if (method !== 'GET' && status < 400) options.onWritten();
     events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
     options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
       ...{ method, route, status },

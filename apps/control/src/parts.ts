@@ -11,6 +11,7 @@ import type { ControlConfig } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect, type Connect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
+import { DueWork } from './database/due-work.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
 import { readMaxima } from './limits/maximum-settings.ts';
@@ -75,6 +76,11 @@ function openBase(options: ControlOptions) {
   const { pool, db, close } = openDatabase(config.DATABASE_URL);
   const projector = new Projector({ pool, state, accountRefKey: config.ACCOUNT_REF_KEY, limits, events });
   const phase = { hasDatabase: false, isStopping: false };
+  const failed =
+    (task: string) =>
+    (error: unknown): void => {
+      if (!phase.isStopping) events.taskFailed(task, error);
+    };
   return {
     ...{ state, origin, limits, maxima, mailer, isAlone, now, metrics, events, pool, db, close, projector, phase },
     accountRefKeys: setting.withOther(config.ACCOUNT_REF_KEY, config.OTHER_ACCOUNT_REF_KEY),
@@ -88,21 +94,22 @@ function openBase(options: ControlOptions) {
         onLost: (spans) => events.tracesLost({ spans }),
       }),
     project: (accountId: string): Promise<void> => projector.account(accountId),
-    failed: (task: string) => (error: unknown) => {
-      if (!phase.isStopping) events.taskFailed(task, error);
-    },
+    failed,
+    due: new DueWork(pool, now, failed('due work')),
   };
 }
 
 /** Opens the catalog, and what books and grants money. */
 function openFunds(base: Base, { config }: ControlOptions) {
-  const { state, pool, projector, events, project, accountRefKeys, settlementMacKeys, mailer, isAlone, now } = base;
+  const { state, pool, projector, events, project, accountRefKeys, settlementMacKeys, mailer, isAlone, due, now } =
+    base;
   const settler = new Settler({
     ledger: postgresSettlementLedger(pool),
     state,
     settlementMacKey: settlementMacKeys,
     accountRefKey: accountRefKeys,
     events,
+    onBooked: () => due.wake(),
   });
   const keeper = new CatalogKeeper({ state, file: config.CATALOG_FILE ?? builtInCatalog, events, now });
   const { monthlyGrantNusd } = config.billing;

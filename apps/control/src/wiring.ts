@@ -4,7 +4,6 @@ import type { EpochKeeper } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, type ControlAppOptions } from './app.ts';
 import { PlaneUptime } from './catalog/plane-uptime.ts';
-import { DueWork } from './database/due-work.ts';
 import { statusOf } from './doctor/origins.ts';
 import type { Domain } from './domain.ts';
 import { earlyDomains, lateDomains } from './domains.ts';
@@ -78,7 +77,7 @@ const appOf = (
   options: ControlOptions,
   served: Pick<ControlAppOptions, 'domains' | 'dashboard' | 'isReady'>,
 ): Promise<FastifyInstance> => {
-  const { pool, auth, connect, origin, limits, sessionSecrets, events, tracing, onAccountCreated, now } = parts;
+  const { pool, auth, connect, origin, limits, sessionSecrets, events, tracing, onAccountCreated, due, now } = parts;
   return buildApp({
     ...served,
     sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountCreated },
@@ -89,17 +88,17 @@ const appOf = (
     events,
     trustProxy: options.config.TRUST_PROXY,
     traces: tracing,
+    onWritten: () => due.wake(),
     now,
   });
 };
 
 /** Returns how control starts and stops. */
 function runOf(
-  { keeper, settler, shards, signUp, tracing, mailer, events, failed, phase, pool, close, now }: Parts,
+  { keeper, settler, shards, signUp, tracing, mailer, events, failed, phase, due, close }: Parts,
   app: FastifyInstance,
   { early, late }: Readonly<Record<'early' | 'late', readonly Domain[]>>,
 ): Pick<Control, 'start' | 'stop'> {
-  const due = new DueWork(pool, now, failed('due work'));
   const tasksOf = (domains: readonly Domain[]) => domains.flatMap((domain) => domain.tasks?.(failed, due) ?? []);
   const [earlyTasks, lateTasks] = [tasksOf(early), [...tasksOf(late), due]];
   return {

@@ -52,6 +52,20 @@ it('runs a task at its start, then only when its question is answered with yes',
   await other.stop();
 });
 
+it('asks at once what this process wrote, long before the interval is over', async () => {
+  let runs = 0;
+  const countRuns = async (): Promise<void> => {
+    runs += 1;
+  };
+  const task = due.when({ question, everyMs: 3_600_000 }, countRuns, rethrow);
+  task.start();
+  await until(() => runs === 1, 'it ran at its start');
+  await write(clock);
+  due.wake();
+  await until(() => runs === 2, 'the letter was found');
+  await task.stop();
+});
+
 it('runs a task that fails again while its question is answered with yes', async () => {
   const failures: unknown[] = [];
   await write(clock);

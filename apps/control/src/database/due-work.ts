@@ -12,12 +12,18 @@ export interface Due {
 
 /** The interval at which Postgres is asked, in ms. */
 const askMs = 2_000;
+/** What this process wrote within this time is asked about once, in ms. */
+const gatherMs = 250;
+/** The least time between two questions of a task, in ms, however much this process writes. */
+const hintedMs = 500;
 /** The interval at which a task runs without a wake-up, in ms. */
 const unaskedMs = 600_000;
 
 interface Work extends Due {
   /** Of `performance.now()`. */
   askedAt: number;
+  /** Whether this process has written since. */
+  isHinted: boolean;
   isRunning: boolean;
   readonly wake: () => void;
 }
@@ -28,7 +34,7 @@ export class DueWork implements Task {
   readonly #asking: Repeated;
 
   constructor(pool: Pick<pg.Pool, 'query'>, now: () => number, failed: (error: unknown) => void) {
-    this.#asking = repeat(askMs, () => this.#ask(pool, new Date(now())), failed);
+    this.#asking = repeat(askMs, () => this.#ask(pool, new Date(now())), failed, { gatherMs });
   }
 
   start(): void {
@@ -37,6 +43,12 @@ export class DueWork implements Task {
 
   stop(): Promise<void> {
     return this.#asking.stop();
+  }
+
+  /** Asks soon, because this process has written something. What another process writes is found within the interval. */
+  wake(): void {
+    for (const work of this.#work) work.isHinted = true;
+    this.#asking.wake();
   }
 
   /**
@@ -51,7 +63,14 @@ export class DueWork implements Task {
       });
     };
     const repeated = repeat(unaskedMs, run, failed, { pauseMs: everyMs });
-    const work: Work = { question, everyMs, askedAt: performance.now(), isRunning: false, wake: repeated.wake };
+    const work: Work = {
+      question,
+      everyMs,
+      askedAt: performance.now(),
+      isHinted: false,
+      isRunning: false,
+      wake: repeated.wake,
+    };
     return {
       wake: repeated.wake,
       start: () => {
@@ -67,11 +86,13 @@ export class DueWork implements Task {
 
   async #ask(pool: Pick<pg.Pool, 'query'>, now: Date): Promise<void> {
     const at = performance.now();
-    const asked = [...this.#work].filter(({ askedAt, everyMs, isRunning }) => !isRunning && at - askedAt >= everyMs);
+    const asked = [...this.#work].filter(
+      ({ askedAt, everyMs, isHinted, isRunning }) => !isRunning && at - askedAt >= (isHinted ? hintedMs : everyMs),
+    );
     if (asked.length === 0) return;
     const answers = asked.map(({ question }, place) => `(${question}) as "${place}"`);
     const statement = prepared(`select $1::timestamptz as now, ${answers.join(', ')}`);
-    for (const work of asked) work.askedAt = at;
+    for (const work of asked) Object.assign(work, { askedAt: at, isHinted: false });
     // One question that fails must not keep the other tasks from their work, so without answers all of them look for themselves.
     const { rows } = await statement<Readonly<Record<number, boolean>>>(pool, [now]).catch((error: unknown) => {
       for (const { wake } of asked) wake();

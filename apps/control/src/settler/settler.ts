@@ -27,6 +27,8 @@ export interface SettlerDependencies {
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
   readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
+  /** Called after charges were booked. */
+  readonly onBooked?: () => void;
 }
 
 /** Settlements of this time are booked together. */
@@ -170,6 +172,7 @@ export class Settler {
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
     events.booked({ shard, settlements: entries.length });
+    this.#deps.onBooked?.();
     return entries.length;
   }
 
