@@ -53,6 +53,7 @@ export async function startEverything(
     environment: process.env,
   });
   await migrateDatabase(databaseUrl).catch((error: unknown) => {
+    if (error instanceof StartError) throw error;
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';
     throw new StartError(`DATABASE_URL: cannot use the database: ${message}`);
   });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { usagePageSchema } from '@sotto/contract/control/usage';
 import {
   noteSkip,
@@ -19,9 +19,8 @@ import { type Service, startService } from '../../kit/service.ts';
 import { StageProviders } from '../../kit/stage/providers.ts';
 import { scriptedModel } from '../../kit/stage/scripted-model.ts';
 
-/** The newest migration of the release before company mode, and what its database held. */
-const lastMigration = 11;
-const rows = readFileSync(new URL('release-before-company-mode.sql', import.meta.url), 'utf8');
+/** What a database of the first schema held. The first release takes its place, and each later one that of the one before. */
+const rows = readFileSync(new URL('first-schema.sql', import.meta.url), 'utf8');
 const password = 'correct horse battery';
 const ann = {
   accountId: '74787424-bbdd-4c6d-b65d-41960cde7746',
@@ -47,7 +46,7 @@ beforeAll(async () => {
   postgres = await startTestPostgres();
   providers = await StageProviders.start(scriptedModel());
   redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('an upgrade from the release before company mode', redisSkipReason);
+  if (redis === undefined) return noteSkip('an upgrade', redisSkipReason);
   service = await startService({
     planes: 'two',
     databaseUrl: await restoredDatabase(),
@@ -63,19 +62,16 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-/** Returns the URL of a database as that release left it. */
+/** Returns the URL of a database as that version left it. */
 async function restoredDatabase(): Promise<string> {
   const url = await postgres.createEmptyDatabase();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    const folder = new URL('../../../apps/control/migrations/', import.meta.url);
-    for (const name of readdirSync(folder).sort()) {
-      if (!name.endsWith('.sql') || Number(name.slice(0, 4)) > lastMigration) continue;
-      await client.query(readFileSync(new URL(name, folder), 'utf8'));
-    }
+    const schema = new URL('../../../apps/control/migrations/0000_initial.sql', import.meta.url);
+    await client.query(readFileSync(schema, 'utf8'));
     await client.query(
-      'create schema drizzle; create table drizzle.__drizzle_migrations (id serial primary key, hash text, created_at bigint)',
+      'delete from deployment; create schema drizzle; create table drizzle.__drizzle_migrations (id serial primary key, hash text, created_at bigint)',
     );
     // The rows come in the order of their tables’ names, so foreign keys are not checked until all are there.
     await client.query("set session_replication_role = 'replica'");

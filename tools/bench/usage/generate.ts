@@ -51,7 +51,7 @@ export async function generateUsage(pool: pg.Pool, rows: number, say: (what: str
   }
 }
 
-/** Gives each month of the rows its partition, instead of the one that the migration made of them all. */
+/** Gives each month of the rows its partition, instead of the first, which has them all. */
 async function divideByMonth(client: pg.PoolClient): Promise<void> {
   await client.query('drop table usage_first');
   const today = new Date();
@@ -64,12 +64,9 @@ async function divideByMonth(client: pg.PoolClient): Promise<void> {
   }
 }
 
-/** Builds the daily sums as the migration does for older usage. */
+/** Builds the daily sums of all rows. */
 async function fillDaily(client: pg.PoolClient): Promise<void> {
-  const file = new URL('../../../apps/control/migrations/0004_fill_usage_daily.sql', import.meta.url);
-  for (const statement of (await readFile(file, 'utf8')).split('--> statement-breakpoint')) {
-    if (!statement.includes('LOCK TABLE')) await client.query(statement);
-  }
+  await client.query(await readFile(new URL('fill-daily.sql', import.meta.url), 'utf8'));
   await client.query(insertFirstTokens);
 }
 

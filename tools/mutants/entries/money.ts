@@ -44,6 +44,37 @@ const whoPays: readonly Mutant[] = mutantsAt(
   ],
 );
 
+const damagedBudgets = 'test/money/state/redis-faults/damaged-budgets.test.ts';
+const inScript = (name: string, tests: Mutant['tests']) => ({
+  folder: 'budgets',
+  file: `packages/state/src/redis/scripts/${name}.lua`,
+  tests,
+});
+/** What keeps the open sum of a budget equal to its holds and notes, and when an answer may leave. */
+const budgets: readonly Mutant[] = [
+  ...mutantsAt(inScript('put-budget', [damagedBudgets]), [
+    ['a lost limit', 'known < version or is_lost', 'known < version'],
+    ['a removed one', 'known == version and not b[2]', 'known == version'],
+    ['months', '[month] = (open[month] or 0) + tonumber(amount)', '[month] = tonumber(amount)'],
+  ]),
+  ...mutantsAt(inScript('settle', ['test/money/state/contract.test.ts']), [
+    ['hold to note', '(is_noted and tonumber(charge) or 0)', '0'],
+  ]),
+  ...mutantsAt(inScript('parts/notes', [damagedBudgets]), [['each note once', '        seen[id] = true\n', '']]),
+  ...mutantsAt(inScript('parts/names', [damagedBudgets]), [
+    ['a failed part', '  if raised then error({err = raised}) end\n', ''],
+  ]),
+  ...mutantsAt(inScript('begin-epoch', [damagedBudgets]), [['nothing is open', "== 'open '", "== 'none '"]]),
+  ...mutantsAt(
+    {
+      folder: 'budgets',
+      file: 'packages/state/src/membership/hold-book.ts',
+      tests: ['packages/state/src/membership/hold-book.test.ts'],
+    },
+    [['not sent', '.catch(() => accepted)', '.catch(() => {})']],
+  ),
+];
+
 /** How charges are gathered into a booking, and what a shard is told of it. */
 const booking: readonly Mutant[] = [
   ...mutantsAt(
@@ -99,4 +130,4 @@ const booking: readonly Mutant[] = [
   ),
 ];
 
-export const moneyMutants: readonly Mutant[] = [...whoPays, ...booking];
+export const moneyMutants: readonly Mutant[] = [...whoPays, ...budgets, ...booking];

@@ -7,6 +7,7 @@ import {
   listenError,
   openLogOutlet,
   readFileOrPart,
+  StartError,
   setting,
 } from '@sotto/server';
 import { controlClient, createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
@@ -49,6 +50,10 @@ export async function serve(context: CliProcess): Promise<number> {
         (error: unknown) => error,
       );
       if (failure === undefined) return true;
+      if (failure instanceof StartError) {
+        context.error(`sotto-control: ${failure.message}`);
+        process.exit(1);
+      }
       logger.warn({ error: failure instanceof Error ? failure.name : 'error' }, 'database not ready');
       await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1000))]);
     }

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { AccountRef, Settlement } from '@sotto/state';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inTransaction } from '../database/in-transaction.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { AttributedSettlement } from '../ledger/record-usage.ts';
 import { makeOwners, openTestDatabase } from '../testing/test-database.integration.ts';
@@ -149,15 +147,6 @@ describe('the daily sums', () => {
     await expectSumsOfUsage();
     await bookSettlements(pool, [good]);
     expect(await usageCount()).toBe(before + 1);
-    await expectSumsOfUsage();
-  });
-
-  it('are computed by the migration for usage that was booked before it', async () => {
-    await pool.query('truncate usage_daily, usage_daily_routes, usage_daily_keys');
-    expect(await differences('usage_daily_keys', 'workspace_id, key_id')).not.toEqual([]);
-    const file = new URL('../../migrations/0004_fill_usage_daily.sql', import.meta.url);
-    const migration = await readFile(file, 'utf8');
-    await inTransaction(pool, (client) => client.query(migration));
     await expectSumsOfUsage();
   });
 });

@@ -1,2 +1,0 @@
-ALTER TABLE "usage" ADD COLUMN "failed_attempts" text;--> statement-breakpoint
-CREATE INDEX "usage_error_idx" ON "usage" USING btree ("account_id","error","at","id") WHERE "usage"."status" <> 'completed';

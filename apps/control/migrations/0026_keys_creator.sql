@@ -1,1 +1,0 @@
-CREATE INDEX "api_keys_creator_idx" ON "api_keys" USING btree ("created_by");
