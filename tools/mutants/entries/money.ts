@@ -97,6 +97,14 @@ const booking: readonly Mutant[] = [
       ],
     ],
   ),
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'apps/control/src/database/in-transaction.ts',
+      tests: ['apps/control/src/wallets/deposit.integration.test.ts'],
+    },
+    [['a refusal rolls back', 'result instanceof Refused', 'false']],
+  ),
 ];
 
 export const moneyMutants: readonly Mutant[] = [...whoPays, ...booking];
