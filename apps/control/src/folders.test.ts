@@ -36,3 +36,20 @@ it('the folders of control import in one direction', () => {
   for (const folder of folders.keys()) visit(folder, []);
   expect([...(folders.get('accounts') ?? [])]).toEqual(['database']);
 });
+
+/** Guards, which routes call before their work, and the cursor of a page, which is read from the query. */
+const mayRefuseByName = /^(?:credentials\/|serve\/page-cursor\.ts$|workspaces\/require-workspace\.ts$)/;
+
+it('SQL code returns refusals, and routes give them public sentences', () => {
+  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /(?<!\.test|\.integration)\.ts$/.test(path) && !mayRefuseByName.test(path))
+    .map((path) => [path, readFileSync(join(root, path), 'utf8')] as const);
+  const hasSql = sources.filter(
+    ([, text]) =>
+      /\.query[<(]|inTransaction\(|\bdb\s*\.(?:select|insert|update|delete)\(/.test(text) &&
+      !/\bserve\(|\bregister\b/.test(text),
+  );
+  expect(hasSql.length).toBeGreaterThan(50);
+  const speaking = hasSql.filter(([, text]) => /\bServiceError\b|\bnotFound\b/.test(text));
+  expect(speaking.map(([path]) => path)).toEqual([]);
+});

@@ -128,6 +128,14 @@ const booking: readonly Mutant[] = [
       ],
     ],
   ),
+  ...mutantsAt(
+    {
+      folder: 'booking',
+      file: 'apps/control/src/database/in-transaction.ts',
+      tests: ['apps/control/src/wallets/deposit.integration.test.ts'],
+    },
+    [['a refusal rolls back', 'result instanceof Refused', 'false']],
+  ),
 ];
 
 export const moneyMutants: readonly Mutant[] = [...whoPays, ...budgets, ...booking];

@@ -7,6 +7,7 @@ import { insertKey } from '../keys/key-store.ts';
 import { bookSettlements } from '../ledger/book-settlements.ts';
 import type { Mail } from '../mail/mail.ts';
 import { sealing } from '../sessions/session-secrets.ts';
+import { done } from '../testing/outcomes.integration.ts';
 import { openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { removeBudget, setBudget } from '../workspaces/budget-store.ts';
 import { AlertSender } from './alert-sender.ts';
@@ -38,12 +39,7 @@ async function passHalf(keys: number) {
   for (let made = 0; made < keys; made += 1) {
     const key = { ...owner, kind: 'inference', name: `key ${made}`, openaiCompatible: true } as const;
     const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
-    const budget = await setBudget(
-      pool,
-      { ...owner, maxima: usualMaxima },
-      { limit_usd: 1e-8, member_id: undefined, key_id: keyId },
-      now,
-    );
+    const budget = await done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 10n, keyId }, now));
     budgetIds.push(budget.id);
     const settlement = { ...settledChat, id: randomUUID(), chargeNusd: '5', at: now, month: monthOf(now) };
     await bookSettlements(pool, [{ settlement, owner: { ...owner, keyId } }]);

@@ -3,9 +3,10 @@ import { alertContracts } from '@sotto/contract/control/alerts';
 import { repeat } from '@sotto/server';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import { type SessionSecrets, sealing } from '../sessions/session-secrets.ts';
-import { requireWorkspace } from '../workspaces/workspace-access.ts';
+import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
 import { AlertSender, type AlertSenderDependencies } from './alert-sender.ts';
 import { deliveryIsDue, purgeAlerts } from './delivery-store.ts';
 import { eventBody, sendEvent } from './send-event.ts';
@@ -34,15 +35,17 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
   return {
     register: ({ serve }) =>
       serve(alertContracts)({
-        'GET /v1/workspaces/{id}/webhook': ({ caller: { accountId }, params }) =>
-          readWebhook(webhooks, { accountId, workspaceId: params.id }),
+        'GET /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params }) =>
+          orError(await readWebhook(webhooks, { accountId, workspaceId: params.id }), accessErrors),
 
-        'PUT /v1/workspaces/{id}/webhook': ({ caller: { accountId }, params, body }) =>
-          setWebhook(webhooks, { accountId, workspaceId: params.id }, body.url),
+        'PUT /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params, body }) =>
+          orError(await setWebhook(webhooks, { accountId, workspaceId: params.id }, body.url), accessErrors),
 
-        'DELETE /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params }) => {
-          if (!(await removeWebhook(webhooks, { accountId, workspaceId: params.id }))) throw noWebhook();
-        },
+        'DELETE /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params }) =>
+          orError(await removeWebhook(webhooks, { accountId, workspaceId: params.id }), {
+            ...accessErrors,
+            no_webhook: noWebhook,
+          }),
 
         'POST /v1/workspaces/{id}/webhook/test': async ({ caller: { accountId }, params }) => {
           const of = { accountId, workspaceId: params.id, action: 'setBudgets' } as const;

@@ -5,9 +5,10 @@ import { z } from 'zod';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { workspaceWebhooks } from '../database/workspace-schema.ts';
 import type { Sealing } from '../sessions/session-secrets.ts';
-import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
+import { accessWorkspace, lockWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
 import type { InWorkspace } from '../workspaces/workspace-store.ts';
 
 /** Where a workspace receives events, and the secret that signs them. */
@@ -41,9 +42,13 @@ export async function findWebhook(
   return { ...webhookSchema.parse(JSON.parse(text)), createdAt: row.created_at };
 }
 
-export async function readWebhook(store: WebhookStore, caller: InWorkspace): Promise<AlertWebhookAnswer> {
-  const { id } = await requireWorkspace(store.pool, { ...caller, action: 'setBudgets' });
-  const found = await findWebhook(store, id);
+export async function readWebhook(
+  store: WebhookStore,
+  caller: InWorkspace,
+): Promise<AlertWebhookAnswer | Refused<NoAccess>> {
+  const workspace = await accessWorkspace(store.pool, { ...caller, action: 'setBudgets' });
+  if (workspace instanceof Refused) return workspace;
+  const found = await findWebhook(store, workspace.id);
   return { webhook: found === undefined ? null : { url: found.url, created_at: found.createdAt.toISOString() } };
 }
 
@@ -52,9 +57,11 @@ export async function setWebhook(
   { pool, sealing }: WebhookStore,
   caller: InWorkspace,
   url: string,
-): Promise<NewAlertWebhookAnswer> {
+): Promise<NewAlertWebhookAnswer | Refused<NoAccess>> {
   return inTransaction(pool, async (client) => {
-    const { id: workspaceId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    if (workspace instanceof Refused) return workspace;
+    const { id: workspaceId } = workspace;
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const { rows } = await client.query<Pick<Row, 'created_at'>>(
       `insert into workspace_webhooks (workspace_id, sealed) values ($1, $2)
@@ -69,14 +76,19 @@ export async function setWebhook(
   });
 }
 
-/** Returns whether the workspace had a webhook. */
-export async function removeWebhook({ pool }: WebhookStore, caller: InWorkspace): Promise<boolean> {
+/** Removes a workspace’s webhook. */
+export async function removeWebhook(
+  { pool }: WebhookStore,
+  caller: InWorkspace,
+): Promise<Refused<NoAccess | { readonly why: 'no_webhook' }> | undefined> {
   return inTransaction(pool, async (client) => {
-    const { id: workspaceId } = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    if (workspace instanceof Refused) return workspace;
+    const { id: workspaceId } = workspace;
     const removed = await client.query('delete from workspace_webhooks where workspace_id = $1', [workspaceId]);
-    if (removed.rowCount === 0) return false;
+    if (removed.rowCount === 0) return refused('no_webhook');
     await recordAct(client, { actor: byAccount(caller.accountId), act: 'webhook_removed', workspaceId });
-    return true;
+    return undefined;
   });
 }
 

@@ -2,11 +2,13 @@ import { type BillingCatalog, billingContracts } from '@sotto/contract/control/b
 import { orderContracts } from '@sotto/contract/control/orders';
 import { nusdToUsd, orderTotal } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
+import { orError } from '../database/refused.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
-import { readRequestedSettings, readSettings, requireSavedCard, writeSettings } from './account-settings.ts';
+import { readSettings, writeSettings } from './account-settings.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { type AccountGrantDependencies, readMonthlyGrant } from './monthly-grants/account-grant.ts';
+import { orderErrors } from './orders/order-errors.ts';
 import { toOrderAnswer } from './orders/order-record.ts';
 import { findOrder, listOrders } from './orders/order-store.ts';
 import { type PlaceDependencies, placeOrder, type Rails } from './orders/place-order.ts';
@@ -14,6 +16,7 @@ import { hurryCheck } from './orders/reconcile.ts';
 import { findPaymentReceipt, listPaymentReceipts } from './payment-receipts/payment-receipt-store.ts';
 import { sendPaymentReceipt } from './payment-receipts/send-payment-receipt.ts';
 import type { SavedCards } from './rails/rail.ts';
+import { readRequestedSettings, requireSavedCard } from './requested-settings.ts';
 
 export interface BillingRoutesDependencies extends AccountGrantDependencies {
   readonly orders: PlaceDependencies;
@@ -54,13 +57,14 @@ export function serveBilling(
           param: 'save_card',
         });
       }
-      const { order, isNew } = await placeOrder(orders, {
+      const placed = await placeOrder(orders, {
         accountId,
         packageId: body.package_id,
         rail: body.rail,
         saveCard: body.save_card ?? false,
         formId: body.form_id,
       });
+      const { order, isNew } = orError(placed, orderErrors);
       reply.code(isNew ? 201 : 200).header('location', `/v1/billing/orders/${order.id}`);
       return toOrderAnswer(order);
     },

@@ -1,6 +1,7 @@
 import type { Nusd } from '@sotto/money';
 import { repeat, setting } from '@sotto/server';
 import type pg from 'pg';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import type { WalletDependencies } from '../wallets/wallets.ts';
@@ -9,6 +10,7 @@ import { topUpAccounts, topUpIsDue } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { serveBilling } from './billing-routes.ts';
 import type { RailSettings, StripeSettings } from './billing-settings.ts';
+import { orderErrors } from './orders/order-errors.ts';
 import { forgetUnpaid, orderWallet } from './orders/order-wallet.ts';
 import type { PlaceDependencies, Rails } from './orders/place-order.ts';
 import { orderIsDue, reconcileOrders } from './orders/reconcile.ts';
@@ -81,7 +83,7 @@ export async function buildBilling({
   // On a machine of one's own, `npm start` switches it on by itself.
   if (settings.test && !setting.isLoopback(new URL(origin).hostname)) events.testRailOn();
   return {
-    orderWallet: (asked) => orderWallet(orders, asked),
+    orderWallet: async (asked) => orError(await orderWallet(orders, asked), orderErrors),
     register({ serve }) {
       serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
       serveWebhooks(serve, {

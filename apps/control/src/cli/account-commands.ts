@@ -7,9 +7,11 @@ import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
 import { readLinkSettings } from '../config.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { isUuid } from '../database/is-uuid.ts';
+import { orError } from '../database/refused.ts';
 import { insertKey } from '../keys/key-store.ts';
 import type { Mail } from '../mail/mail.ts';
 import { type SmtpSettings, smtpMail } from '../mail/smtp-mail.ts';
+import { accountErrors } from '../operator/account-errors.ts';
 import { creditAsOperator, disableAccount, enableAccount, listAccounts } from '../operator/account-store.ts';
 import { findUser } from '../operator/operator-store.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
@@ -115,13 +117,18 @@ export async function accountSwitch(
 ): Promise<number> {
   if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
   const change = state === 'disabled' ? disableAccount : enableAccount;
-  const keyIds = await withDatabase(context, (pool) =>
+  const changed = await withDatabase(context, (pool) =>
     change(pool, { accountId: account.toLowerCase(), actor: commandLine }),
   );
-  if (keyIds === undefined) throw new CliError(`account ${account} does not exist`);
+  orError(changed, errorsOf(account));
   context.out(`${account} is ${state}`);
   return 0;
 }
+
+const errorsOf = (account: string) => ({
+  ...accountErrors,
+  no_account: () => new CliError(`account ${account} does not exist`),
+});
 
 /** Sets the monthly grant of an account. A running control plane gives it what a higher amount adds to this month. */
 export async function accountGrant(
@@ -180,10 +187,10 @@ export async function accountCredit(
       '--reference is missing; choose a text such as an invoice number. Each reference credits the account once',
     );
   }
-  const credited = await withDatabase(context, (pool) =>
+  const booked = await withDatabase(context, (pool) =>
     creditAsOperator(pool, { accountId: account.toLowerCase(), amountNusd, reference, actor: commandLine }),
   );
-  if (credited === undefined) throw new CliError(`account ${account} does not exist`);
+  const credited = orError(booked, errorsOf(account));
   if (credited.outcome === 'used')
     throw new CliError(`the reference "${reference}" has credited another account or amount; nothing has changed`);
   context.out(`balance: ${nusdToUsd(credited.balanceNusd)} USD`);

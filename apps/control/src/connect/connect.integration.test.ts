@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { claimAccount, createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { claimWorkspaces } from '../workspaces/claim-workspaces.ts';
 import { removeMember } from '../workspaces/member-store.ts';
 import { changeApp, createApp, disableApp, disableApps, listApps, type OfApp, rotateSecret } from './apps/app-store.ts';
 import { purgeConnect } from './grants/end-grants.ts';
-import { type CreatedGrant, createGrant, disconnect, type NewGrant } from './grants/grant-store.ts';
+import { createGrant, disconnect, type NewGrant } from './grants/grant-store.ts';
 import { ArtifactStore } from './protocol/artifact-store.ts';
 import { purgeKeys, readKeys, usedMs } from './protocol/key-store.ts';
 import { subjectOf } from './protocol/people.ts';
@@ -29,7 +29,7 @@ async function newAccount() {
 
 async function newApp(): Promise<OfApp> {
   const { accountId } = await newAccount();
-  const app = await createApp(
+  const registered = createApp(
     pool,
     { accountId, maxima: usualMaxima },
     {
@@ -40,6 +40,7 @@ async function newApp(): Promise<OfApp> {
       scopes: ['openid', 'inference'],
     },
   );
+  const app = await done(registered);
   return { accountId, appId: app.id };
 }
 
@@ -53,7 +54,7 @@ const grantFor = (accountId: string, { appId }: OfApp, more: Partial<NewGrant> =
   creditLimitNusd: 1n,
   ...more,
 });
-const allow = (grant: NewGrant): Promise<CreatedGrant> => inTransaction(pool, (client) => createGrant(client, grant));
+const allow = (grant: NewGrant) => inTransaction(pool, (client) => createGrant(client, grant));
 
 async function isActive(grantId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
@@ -62,16 +63,6 @@ async function isActive(grantId: string): Promise<boolean> {
   );
   return rowCount === 1;
 }
-
-/** Result of a promise: `done`, or the type of its error. */
-const endOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'done',
-    (error: unknown) => {
-      if (error instanceof ServiceError) return error.type;
-      throw error;
-    },
-  );
 
 async function untilWaiting(count: number): Promise<void> {
   for (let waiting = 0; waiting < count; ) {
@@ -100,7 +91,7 @@ describe('a grant that is created while', () => {
   ])('%s ends with the other grants', async (_, change) => {
     const [app, { accountId }] = [await newApp(), await newAccount()];
     const { result, end } = await whileOpen(
-      (client) => createGrant(client, grantFor(accountId, app)),
+      (client) => done(createGrant(client, grantFor(accountId, app))),
       () => change(app),
     );
     expect(end).toBe('done');
@@ -116,7 +107,7 @@ describe('a grant that is created while', () => {
       },
       () => allow(grantFor(accountId, app)),
     );
-    expect(end).toBe('conflict');
+    expect(end).toBe('app_changed');
   });
 
   it('its creator is removed from the workspace ends too, or is refused', async () => {
@@ -127,18 +118,18 @@ describe('a grant that is created while', () => {
       member.accountId,
     ]);
     const { result, end } = await whileOpen(
-      (client) => createGrant(client, grantFor(member.accountId, app, { workspaceId })),
+      (client) => done(createGrant(client, grantFor(member.accountId, app, { workspaceId }))),
       () => removeMember(pool, { accountId: owner.accountId, workspaceId, memberId: member.accountId }),
     );
     expect(end).toBe('done');
     expect(await isActive(result.grantId)).toBe(false);
-    expect(await endOf(allow(grantFor(member.accountId, app, { workspaceId })))).toBe('not_found');
+    expect(await endOf(allow(grantFor(member.accountId, app, { workspaceId })))).toBe('no_workspace');
   });
 });
 
 it('the owner who claims an account finds no app that an earlier user registered in it', async () => {
   const [app, person] = [await newApp(), await newAccount()];
-  const { grantId } = await allow(grantFor(person.accountId, app));
+  const { grantId } = await done(allow(grantFor(person.accountId, app)));
   const { rows } = await pool.query<{ user_id: string }>('select user_id from accounts where id = $1', [app.accountId]);
   const keyIds = await claimAccount(pool, rows[0]?.user_id ?? '', [claimWorkspaces, disableApps]);
   expect(keyIds).toHaveLength(1);
@@ -148,9 +139,9 @@ it('the owner who claims an account finds no app that an earlier user registered
 
 it('a grant that several callers end at once ends once', async () => {
   const [app, { accountId }] = [await newApp(), await newAccount()];
-  const { grantId } = await allow(grantFor(accountId, app));
+  const { grantId } = await done(allow(grantFor(accountId, app)));
   const ends = await Promise.all(
-    [1, 2, 3].map(() => inTransaction(pool, (client) => disconnect(client, { accountId, grantId }))),
+    [1, 2, 3].map(() => inTransaction(pool, (client) => done(disconnect(client, { accountId, grantId })))),
   );
   expect(ends.flat()).toHaveLength(1);
   const { rows } = await pool.query<{ generation: number }>(
@@ -186,7 +177,7 @@ describe('an artifact of the protocol', () => {
   it('is purged when it has expired, and a grant without artifacts ends', async () => {
     const tokens = new ArtifactStore(pool, 'RefreshToken');
     const [app, { accountId }] = [await newApp(), await newAccount()];
-    const grants = await Promise.all([1, 2, 3, 4].map(() => allow(grantFor(accountId, app))));
+    const grants = await Promise.all([1, 2, 3, 4].map(() => done(allow(grantFor(accountId, app)))));
     const [idle, living, fresh, expired] = grants.map(({ grantId }) => grantId);
     await tokens.put('old', { exp: Math.floor(Date.now() / 1000) - 120, grantId: idle });
     await tokens.put('living', { exp: inAnHour(), grantId: living });
@@ -207,7 +198,7 @@ describe('an artifact of the protocol', () => {
 
   it('keeps its grant alive between the use of a refresh token and the writing of the next one', async () => {
     const tokens = new ArtifactStore(pool, 'RefreshToken');
-    const { grantId } = await allow(grantFor((await newAccount()).accountId, await newApp()));
+    const { grantId } = await done(allow(grantFor((await newAccount()).accountId, await newApp())));
     await pool.query("update connect_grants set created_at = now() - interval '1 day' where id = $1", [grantId]);
     await tokens.put('in use', { exp: inAnHour(), grantId });
     expect(await tokens.consume('in use')).toBe(true);

@@ -4,10 +4,13 @@ import { repeat } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { ApiCredentials } from '../credentials/api-credentials.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
+import { maximumErrors } from '../limits/maximum-errors.ts';
 import { projectKeys } from '../projection/project-keys.ts';
+import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
-import { requireWorkspace } from '../workspaces/workspace-access.ts';
+import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
 import { changeApp, createApp, disableApp, listApps, rotateSecret } from './apps/app-store.ts';
 import { findAccessToken } from './grants/access-token.ts';
 import { purgeConnect } from './grants/end-grants.ts';
@@ -63,8 +66,8 @@ function serveGrants(serve: Serve, { pool, projector }: ProtocolKeeperDependenci
     },
 
     'DELETE /v1/connect/grants/{id}': async ({ caller: { accountId }, params }) => {
-      const keyIds = await inTransaction(pool, (client) => disconnect(client, { accountId, grantId: params.id }));
-      await projectKeys(projector, keyIds);
+      const ended = await inTransaction(pool, (client) => disconnect(client, { accountId, grantId: params.id }));
+      await projectKeys(projector, orError(ended, { ...accessErrors, no_grant: () => notFound('grant') }));
     },
   });
 }
@@ -74,29 +77,34 @@ function serveApps(serve: Serve, { pool, projector, origin, maxima }: ConnectDep
   serve(appContracts)({
     'GET /v1/connect/apps': ({ caller, query }) => listApps(pool, caller.accountId, query),
 
-    'POST /v1/connect/apps': ({ caller, body }) => {
+    'POST /v1/connect/apps': async ({ caller, body }) => {
       refuseOwnAddresses(origin, body);
-      return createApp(pool, { accountId: caller.accountId, maxima }, body);
+      return orError(await createApp(pool, { accountId: caller.accountId, maxima }, body), maximumErrors);
     },
 
     'PATCH /v1/connect/apps/{id}': async ({ caller: { accountId }, params, body }) => {
       refuseOwnAddresses(origin, body);
-      const changed = await changeApp(pool, { accountId, appId: params.id }, body);
+      const changed = orError(await changeApp(pool, { accountId, appId: params.id }, body), appErrors);
       await projectKeys(projector, changed.keyIds);
       return changed.app;
     },
 
     'POST /v1/connect/apps/{id}/rotate-secret': async ({ caller: { accountId }, params }) => {
-      const changed = await rotateSecret(pool, { accountId, appId: params.id });
+      const changed = orError(await rotateSecret(pool, { accountId, appId: params.id }), appErrors);
       await projectKeys(projector, changed.keyIds);
       return changed.app;
     },
 
     'DELETE /v1/connect/apps/{id}': async ({ caller: { accountId }, params }) => {
-      await projectKeys(projector, await disableApp(pool, { accountId, appId: params.id }));
+      await projectKeys(projector, orError(await disableApp(pool, { accountId, appId: params.id }), appErrors));
     },
   });
 }
+
+const appErrors = {
+  no_app: () => notFound('app'),
+  public: () => new ServiceError('conflict', { message: 'A public app has no secret: PKCE protects its codes.' }),
+};
 
 /** Rejects redirects to this origin. A response that comes back to it would be taken for its own. */
 function refuseOwnAddresses(

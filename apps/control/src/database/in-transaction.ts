@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { hasSqlState } from './failures.ts';
+import { Refused } from './refused.ts';
 
 /**
- * Runs work in one Postgres transaction. It commits when the work resolves and rolls back when it throws. `mode`
- * follows `begin`, such as an isolation level.
+ * Runs work in one Postgres transaction. It commits when the work resolves, and rolls back when it throws or resolves to a
+ * `Refused`. `mode` follows `begin`, such as an isolation level.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -15,6 +16,10 @@ export async function inTransaction<T>(
   try {
     await client.query(mode === undefined ? 'begin' : `begin ${mode}`);
     const result = await work(client);
+    if (result instanceof Refused) {
+      await client.query('rollback');
+      return result;
+    }
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new Error('the transaction was aborted');
     return result;

@@ -4,6 +4,7 @@ import { type Nusd, nusdToUsd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { apiKeys } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
@@ -126,24 +127,29 @@ export async function updateKey(
 /** Most secrets of a key that work at the same time. */
 const maxSecrets = 5;
 
-/** The result of a rotation. Unless it is `rotated`, the caller must roll back. */
-type Rotation =
-  | { readonly outcome: 'rotated'; readonly key: KeyAnswer & { readonly key: string } }
-  | { readonly outcome: 'revoked' }
-  /** As many earlier secrets would still work as may. The first of them ends at `nextEnd`. */
-  | { readonly outcome: 'full'; readonly secrets: number; readonly most: number; readonly nextEnd: Date };
+/** As many earlier secrets of a key would still work as may. The first of them ends at `nextEnd`. */
+export interface TooManySecrets {
+  readonly why: 'too_many_secrets';
+  readonly secrets: number;
+  readonly most: number;
+  readonly nextEnd: Date;
+}
 
 /**
  * Gives a key another secret. Its secrets so far work for `overlapMs` more, or until an earlier rotation ends them, so that after the
- * overlap only the new one works. Only this answer contains the secret. The caller holds the workspace's lock.
+ * overlap only the new one works. Only this answer contains the secret. The caller holds the workspace's lock, and rolls back a refusal.
  */
-export async function rotateKey(client: pg.PoolClient, keyId: string, overlapMs: number): Promise<Rotation> {
+export async function rotateKey(
+  client: pg.PoolClient,
+  keyId: string,
+  overlapMs: number,
+): Promise<(KeyAnswer & { readonly key: string }) | Refused<TooManySecrets | { readonly why: 'revoked' }>> {
   const found = await client.query<{ kind: KeyKind }>(
     'select kind from api_keys where id = $1 and revoked_at is null for update',
     [keyId],
   );
   const [key] = found.rows;
-  if (key === undefined) return { outcome: 'revoked' };
+  if (key === undefined) return refused('revoked');
   const secret = createApiKey(key.kind);
   await client.query(
     `insert into key_secrets (hash, key_id, preview, created_at) select hash, id, preview, created_at from api_keys k
@@ -161,7 +167,12 @@ export async function rotateKey(client: pg.PoolClient, keyId: string, overlapMs:
   );
   const [next] = earlier;
   if (next !== undefined && earlier.length >= maxSecrets)
-    return { outcome: 'full', secrets: earlier.length, most: maxSecrets - 1, nextEnd: next.ends_at };
+    return new Refused({
+      why: 'too_many_secrets',
+      secrets: earlier.length,
+      most: maxSecrets - 1,
+      nextEnd: next.ends_at,
+    });
   await client.query('insert into key_secrets (hash, key_id, preview) values ($1, $2, $3)', [
     hashSecret(secret),
     keyId,
@@ -172,7 +183,7 @@ export async function rotateKey(client: pg.PoolClient, keyId: string, overlapMs:
     [keyId, previewOf(secret)],
   );
   const [row] = rows;
-  return row === undefined ? { outcome: 'revoked' } : { outcome: 'rotated', key: { ...toAnswer(row), key: secret } };
+  return row === undefined ? refused('revoked') : { ...toAnswer(row), key: secret };
 }
 
 /** Revokes a key with its budget, and keeps its history. Revoking it again changes nothing. */

@@ -6,15 +6,25 @@ import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
-import { assertBelowMaximum } from '../limits/maximum.ts';
+import { atMaximum } from '../limits/maximum.ts';
+import { maximumErrors } from '../limits/maximum-errors.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
-import { assertMay } from '../workspaces/permissions.ts';
-import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
-import { insertKey, type KeyChange, listKeys, revokeKey, rotateKey, updateKey } from './key-store.ts';
+import { accessErrors, assertMay, requireWorkspace } from '../workspaces/require-workspace.ts';
+import { lockWorkspace } from '../workspaces/workspace-access.ts';
+import {
+  insertKey,
+  type KeyChange,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  type TooManySecrets,
+  updateKey,
+} from './key-store.ts';
 import { readLimit } from './read-limit.ts';
 
 export interface KeysDependencies {
@@ -41,16 +51,11 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'POST /v1/keys': async ({ caller: { accountId }, body }) => {
       const rules = readRules(deps, body.kind, body);
       const key = await inTransaction(pool, async (client) => {
-        const workspace = await lockWorkspace(client, {
-          accountId,
-          workspaceId: body.workspace_id,
-          action: body.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys',
-        });
-        await assertBelowMaximum(client, 'keys', {
-          accountId: workspace.accountId,
-          creatorId: accountId,
-          maxima: deps.maxima,
-        });
+        const action = body.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys';
+        const locked = await lockWorkspace(client, { accountId, workspaceId: body.workspace_id, action });
+        const workspace = orError(locked, accessErrors);
+        const creation = { accountId: workspace.accountId, creatorId: accountId, maxima: deps.maxima };
+        orError(await atMaximum(client, 'keys', creation), maximumErrors);
         const created = await insertKey(client, {
           accountId: workspace.accountId,
           createdBy: accountId,
@@ -106,12 +111,10 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'POST /v1/keys/{id}/rotate-secret': async ({ caller: { accountId }, params: { id }, body: { overlap_hours } }) => {
       const key = await inTransaction(pool, async (client) => {
         const { workspaceId, createdBy } = await lockKey(client, accountId, id);
-        const rotated = await rotateKey(client, id, Math.round(overlap_hours * 3_600_000));
-        if (rotated.outcome === 'revoked') throw notFound('key');
-        if (rotated.outcome === 'full') throw tooManySecrets(rotated);
+        const rotated = orError(await rotateKey(client, id, Math.round(overlap_hours * 3_600_000)), rotationErrors);
         const act = { actor: byAccount(accountId), act: 'key_rotated', accountId: createdBy, workspaceId } as const;
         await recordAct(client, { ...act, details: { key_id: id, overlap_hours } });
-        return rotated.key;
+        return rotated;
       });
       // The secret is shown only once, so this answers even if the state is unavailable.
       await projectKeys(projector, [id]);
@@ -131,16 +134,15 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
   });
 }
 
-const tooManySecrets = (full: {
-  readonly secrets: number;
-  readonly most: number;
-  readonly nextEnd: Date;
-}): ServiceError =>
-  new ServiceError('conflict', {
-    message:
-      `${full.secrets} earlier secrets of this key would still work; the most is ${full.most}. ` +
-      `Rotate with \`overlap_hours\` 0, which ends them, or wait until ${full.nextEnd.toISOString()}.`,
-  });
+const rotationErrors = {
+  revoked: () => notFound('key'),
+  too_many_secrets: ({ secrets, most, nextEnd }: TooManySecrets) =>
+    new ServiceError('conflict', {
+      message:
+        `${secrets} earlier secrets of this key would still work; the most is ${most}. ` +
+        `Rotate with \`overlap_hours\` 0, which ends them, or wait until ${nextEnd.toISOString()}.`,
+    }),
+};
 
 type SentRules = Pick<
   UpdateKey,
@@ -205,11 +207,8 @@ async function lockKey(
   );
   const [key] = rows;
   if (key === undefined) throw notFound('key');
-  const { role } = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' }).catch(
-    (error: unknown) => {
-      throw error instanceof ServiceError && error.type === 'not_found' ? notFound('key') : error;
-    },
-  );
+  const locked = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' });
+  const { role } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
   return { workspaceId: key.workspace_id, createdBy: key.created_by, kind: key.kind };

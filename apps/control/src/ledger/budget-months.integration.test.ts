@@ -5,6 +5,7 @@ import { whileHeld } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { insertKey } from '../keys/key-store.ts';
 import { auditLedger } from '../money-audit/audit-ledger.ts';
+import { done } from '../testing/outcomes.integration.ts';
 import { makeOwners, openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
 import { bookSettlements } from './book-settlements.ts';
@@ -31,12 +32,7 @@ async function book(owner: AccountRef, ...settlements: Settlement[]) {
   return Object.fromEntries(spent);
 }
 const setOne = (owner: AccountRef) =>
-  setBudget(
-    pool,
-    { ...owner, maxima: usualMaxima },
-    { limit_usd: 1, member_id: undefined, key_id: undefined },
-    november,
-  );
+  done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 1_000_000_000n }, november));
 
 it('books a late charge to the month of its hold, once, and tells the sum again', async () => {
   const owner = await makeOwner();
@@ -66,12 +62,7 @@ it('notes an alert once if two keys of one batch pass it together', async () => 
   const owner = await makeOwner();
   const key = { ...owner, kind: 'inference', name: 'y', openaiCompatible: true, creditLimitNusd: undefined } as const;
   const other = { ...owner, keyId: (await insertKey(pool, key)).id };
-  const budget = await setBudget(
-    pool,
-    { ...owner, maxima: usualMaxima },
-    { limit_usd: 1e-8, member_id: undefined, key_id: undefined },
-    Date.now(),
-  );
+  const budget = await done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 10n }, Date.now()));
   const settlement = charge(4, Date.now());
   const batch = [owner, other].map((of) => ({ settlement: { ...settlement, id: randomUUID() }, owner: of }));
   const { wallets } = await bookSettlements(pool, batch);

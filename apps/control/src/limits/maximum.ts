@@ -1,6 +1,6 @@
-import { type Maxima, type MaximumName, maxima } from '@sotto/contract';
-import { ServiceError } from '@sotto/wire';
+import type { Maxima, MaximumName } from '@sotto/contract';
 import type pg from 'pg';
+import { Refused } from '../database/refused.ts';
 
 const ended = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
 
@@ -28,26 +28,31 @@ export interface Creation {
   readonly maxima: Maxima;
 }
 
+/** As many of something as an account may have. */
+export interface AtMaximum {
+  readonly why: 'at_maximum';
+  readonly name: MaximumName;
+  readonly count: number;
+  readonly most: number;
+}
+
 /**
- * Throws `conflict` if an account has the most that it may have. Call it in the transaction that creates another one, just before.
+ * Returns a refusal if an account has the most that it may have. Call it in the transaction that creates another one, just before.
  *
  * Two simultaneous creations at the last place: both take the same lock, which ends with the transaction. The second counts after the
  * first has committed, in a statement of its own, so it sees the new row. The lock is of its own, because bookings hold the account's
  * row. An insertion that holds this lock may wait for that row. Bookings never take this lock, so the two cannot wait for each other.
  */
-export async function assertBelowMaximum(
+export async function atMaximum(
   client: pg.PoolClient,
   name: MaximumName,
   { accountId, creatorId = accountId, maxima: { [name]: most } }: Creation,
-): Promise<void> {
+): Promise<Refused<AtMaximum> | undefined> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} ${accountId}`]);
   const { rows } = await client.query<{ count: string }>(
     counts[name],
     name === 'keys' ? [accountId, creatorId] : [accountId],
   );
   const count = Number(rows[0]?.count ?? 0);
-  if (count < most) return;
-  const { what, note }: { readonly what: string; readonly note?: string } = maxima[name];
-  const message = `There are ${count} ${what}; the most is ${most}.${note === undefined ? '' : ` ${note}`}`;
-  throw new ServiceError('conflict', { message });
+  return count < most ? undefined : new Refused({ why: 'at_maximum', name, count, most });
 }

@@ -1,11 +1,11 @@
 import type { AccountAnswer, AccountPage, AccountQuery } from '@sotto/contract/control/operator';
-import { maxNusd, type Nusd, nusdToUsd } from '@sotto/money';
+import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { isUuid } from '../database/is-uuid.ts';
+import { type Refused, refused } from '../database/refused.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { changeKeys } from '../projection/project-keys.ts';
 import { pageOf, readCursor } from '../serve/page-cursor.ts';
@@ -97,14 +97,17 @@ export interface CreditOutcome {
   readonly outcome: 'credited' | 'repeated' | 'used';
 }
 
+/** Why an operator cannot change an account. `deleted`: its owner deleted it. */
+export type NoAccount = { readonly why: 'no_account' } | { readonly why: 'deleted' };
+
 /**
- * Credits an account. A reference that was booked before changes nothing. Returns undefined if the account does not
- * exist. Throws `invalid_request` if the balance would leave the range that the ledger holds.
+ * Credits an account. A reference that was booked before changes nothing. `too_much`: the balance would leave the range that
+ * the ledger holds.
  */
 export async function creditAsOperator(
   pool: pg.Pool,
   { accountId, amountNusd, reference: given, actor }: AccountCredit,
-): Promise<CreditOutcome | undefined> {
+): Promise<CreditOutcome | Refused<NoAccount | { readonly why: 'too_much' }>> {
   // The command line and the API share one prefix, so that neither credits an invoice that the other did.
   const reference = `cli:${given}`;
   return inTransaction(pool, async (client) => {
@@ -113,13 +116,14 @@ export async function creditAsOperator(
       [accountId],
     );
     const [before] = rows;
-    if (before && before.deleted_at !== null) throw deletedAccount();
+    if (before && before.deleted_at !== null) return refused('deleted');
     const credit = { accountId, amountNusd, kind: 'adjustment', reference, from: ledgerAccounts.funding } as const;
     const credited = await creditWithin(client, credit).catch((error: unknown) => {
-      if (!(error instanceof RangeError)) throw error;
-      throw new ServiceError('invalid_request', { message: `The balance would exceed ${nusdToUsd(maxNusd)} USD.` });
+      if (error instanceof RangeError) return 'too_much' as const;
+      throw error;
     });
-    if (credited === undefined) return undefined;
+    if (credited === 'too_much') return refused('too_much');
+    if (credited === undefined) return refused('no_account');
     if (before?.version === String(credited.version)) {
       const same = await client.query(
         `select 1 from ledger_transactions t join ledger_entries e on e.transaction_id = t.id
@@ -136,33 +140,31 @@ export async function creditAsOperator(
 
 /**
  * Disables an account: its sessions end, and its keys and those that its person created elsewhere stop. Money and keys
- * stay. Returns the ids of the keys, for the projector. Undefined: no such account.
+ * stay. Returns the ids of the keys, for the projector.
  */
 export const disableAccount = (
   pool: pg.Pool,
   { accountId, actor }: { readonly accountId: string; readonly actor: Actor },
-): Promise<readonly string[] | undefined> => setDisabled(pool, { accountId, actor, isDisabled: true });
+): Promise<readonly string[] | Refused<NoAccount>> => setDisabled(pool, { accountId, actor, isDisabled: true });
 
 /** Enables an account again. The keys that stopped with it work again. */
 export const enableAccount = (
   pool: pg.Pool,
   { accountId, actor }: { readonly accountId: string; readonly actor: Actor },
-): Promise<readonly string[] | undefined> => setDisabled(pool, { accountId, actor, isDisabled: false });
+): Promise<readonly string[] | Refused<NoAccount>> => setDisabled(pool, { accountId, actor, isDisabled: false });
 
 function setDisabled(
   pool: pg.Pool,
   { accountId, actor, isDisabled }: { readonly accountId: string; readonly actor: Actor; readonly isDisabled: boolean },
-): Promise<readonly string[] | undefined> {
-  if (isDisabled && actor.kind !== 'command_line' && actor.accountId === accountId)
-    throw new ServiceError('conflict', { message: 'You cannot disable your own account.' });
+): Promise<readonly string[] | Refused<NoAccount>> {
   return inTransaction(pool, async (client) => {
     const { rows: found } = await client.query<Pick<Row, 'disabled_at' | 'deleted_at'> & { user_id: string | null }>(
       'select disabled_at, deleted_at, user_id from accounts where id = $1 for update',
       [accountId],
     );
     const [account] = found;
-    if (account === undefined) return undefined;
-    if (account.deleted_at !== null) throw deletedAccount();
+    if (account === undefined) return refused('no_account');
+    if (account.deleted_at !== null) return refused('deleted');
     if ((account.disabled_at !== null) === isDisabled) return [];
     await client.query('update accounts set disabled_at = case when $2 then now() end where id = $1', [
       accountId,
@@ -177,9 +179,6 @@ function setDisabled(
     });
   });
 }
-
-const deletedAccount = (): ServiceError =>
-  new ServiceError('conflict', { message: 'The owner of this account deleted it.' });
 
 const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer => ({
   id: row.id,

@@ -8,6 +8,7 @@ import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
 import type { MonthlyGrants } from '../billing/monthly-grants/monthly-grants.ts';
 import { listAllOrders } from '../billing/orders/order-store.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import { orError, type Refused } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import type { Mailer } from '../mail/mail.ts';
@@ -17,7 +18,15 @@ import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
-import { creditAsOperator, disableAccount, enableAccount, findAccount, listAccounts } from './account-store.ts';
+import { accountErrors } from './account-errors.ts';
+import {
+  creditAsOperator,
+  disableAccount,
+  enableAccount,
+  findAccount,
+  listAccounts,
+  type NoAccount,
+} from './account-store.ts';
 import { listProviders } from './provider-list.ts';
 import { dismissRejected, listRejected } from './rejected-settlements.ts';
 import {
@@ -63,9 +72,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     });
     return running;
   };
-  const projected = async (id: string, keyIds: readonly string[] | undefined): Promise<AccountAnswer> => {
-    if (keyIds === undefined) throw notFound('account');
-    await projectKeys(projector, keyIds);
+  const projected = async (id: string, keyIds: readonly string[] | Refused<NoAccount>): Promise<AccountAnswer> => {
+    await projectKeys(projector, orError(keyIds, accountErrors));
     return read(id);
   };
   serve(operatorContracts)({
@@ -76,8 +84,7 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       const amountNusd = readAmount(body.amount_usd, 1n, 'an amount above 0 with at most nine decimals');
       const credit = { accountId: id, amountNusd, actor: as(caller) };
       const credited = await creditAsOperator(pool, { ...credit, reference: body.reference });
-      if (credited === undefined) throw notFound('account');
-      if (credited.outcome !== 'credited')
+      if (orError(credited, accountErrors).outcome !== 'credited')
         throw new ServiceError('conflict', {
           message: `The reference ${JSON.stringify(body.reference)} was credited before.`,
           param: 'reference',
@@ -93,8 +100,11 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       await grants.giveTo(id).catch((error: unknown) => deps.events.taskFailed('monthly grants', error));
       return read(id);
     },
-    'POST /v1/operator/accounts/{id}/disable': async ({ caller, params: { id } }) =>
-      projected(id, await disableAccount(pool, { accountId: id, actor: as(caller) })),
+    'POST /v1/operator/accounts/{id}/disable': async ({ caller, params: { id } }) => {
+      if (caller.accountId === id)
+        throw new ServiceError('conflict', { message: 'You cannot disable your own account.' });
+      return projected(id, await disableAccount(pool, { accountId: id, actor: as(caller) }));
+    },
     'POST /v1/operator/accounts/{id}/enable': async ({ caller, params: { id } }) =>
       projected(id, await enableAccount(pool, { accountId: id, actor: as(caller) })),
 

@@ -9,6 +9,7 @@ import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey, revokeKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
+import { done } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation } from '../workspaces/answer-invitation.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
@@ -51,15 +52,16 @@ async function owner() {
   const [userId, email] = [randomUUID(), `${randomUUID()}@people.example`];
   await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
   const { accountId } = await createAccount(pool, { userId, name: email });
-  const { id: workspaceId } = await createWorkspace(pool, { accountId, maxima: usualMaxima }, 'Team');
+  const { id: workspaceId } = await done(createWorkspace(pool, { accountId, maxima: usualMaxima }, 'Team'));
   const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
   const [first, second] = [
     await insertKey(pool, { ...key, creditLimitNusd: undefined }),
     await insertKey(pool, { ...key, creditLimitNusd: undefined }),
   ];
   const place = { accountId, workspaceId, maxima: usualMaxima };
-  await setBudget(pool, place, { limit_usd: 5 }, Date.now());
-  await setBudget(pool, place, { limit_usd: 5, key_id: first.id }, Date.now());
+  const limitNusd = 5_000_000_000n;
+  await done(setBudget(pool, place, { limitNusd }, Date.now()));
+  await done(setBudget(pool, place, { limitNusd, keyId: first.id }, Date.now()));
   await catchUp();
   expect(recordsNow()).toEqual({ keys: 2, preferences: 1, budgets: 2 });
   return { ...place, userId, email, keyIds: [first.id, second.id] as const };
@@ -110,7 +112,7 @@ describe('the shared state is freed', () => {
 
   it('of a deleted workspace', async () => {
     const place = await owner();
-    await deleteWorkspace(pool, place);
+    await done(deleteWorkspace(pool, place));
     await catchUp();
     expect(recordsNow()).toEqual(nothing);
   });
@@ -134,9 +136,10 @@ describe('the shared state is freed', () => {
     await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
     const next = { ...(await createAccount(pool, { userId, name: email })), email };
     for (const role of ['member', 'owner'] as const) {
-      const { invitation } = await inviteAddress(pool, place, { email, role }, Date.now());
+      const { invitation } = await done(inviteAddress(pool, place, { email, role }, Date.now()));
       const by = { token: invitation.token };
-      const { formerPayerId } = await acceptInvitation(pool, { ...next, by }, { maxima: usualMaxima, now: Date.now() });
+      const accepted = acceptInvitation(pool, { ...next, by }, { maxima: usualMaxima, now: Date.now() });
+      const { formerPayerId } = await done(accepted);
       if (role === 'owner') await projector.forgetBudgets(place.workspaceId, formerPayerId);
     }
     await catchUp();
@@ -164,7 +167,7 @@ it('a change of preferences is one write, and reaches every key', async () => {
     events: { projected: () => {}, unreadablePreferences: () => {} },
   });
   const sent = { ...initialPreferences, provider_minimum_privacy: 'tee' };
-  const { workspaceId } = await putWorkspacePreferences(pool, { ...place, sent });
+  const { workspaceId } = await done(putWorkspacePreferences(pool, { ...place, sent }));
   await counted.preferences(workspaceId);
   expect(written).toBe(1);
   for (const hash of await hashesIn(place.workspaceId)) {
@@ -186,7 +189,9 @@ it('preferences that change while a rebuild writes the keys are the newest after
     putKey: async (key) => {
       if (!isChanged && hashes.includes(key.keyHash)) {
         isChanged = true;
-        await putWorkspacePreferences(pool, { ...place, sent: { ...initialPreferences, provider_sort: 'price' } });
+        await done(
+          putWorkspacePreferences(pool, { ...place, sent: { ...initialPreferences, provider_sort: 'price' } }),
+        );
         await projector.preferences(place.workspaceId);
       }
       return state.putKey(key);

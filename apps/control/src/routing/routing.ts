@@ -7,12 +7,14 @@ import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { orError, Refused } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import { TimeShare } from '../limits/time-share.ts';
 import { projectPreferences } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
-import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
+import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
+import { lockWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
 import { eligibleModels, previewRouting } from './preview.ts';
 
 export interface RoutingDependencies {
@@ -44,7 +46,10 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
       readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
 
     'PUT /v1/routing/preferences': async ({ caller: { accountId }, query: { workspace_id: workspaceId }, body }) => {
-      const changed = await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body });
+      const changed = orError(await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body }), {
+        ...accessErrors,
+        invalid: ({ refusal }) => new ServiceError(refusal.type, refusal),
+      });
       // Every broker has the new preferences before this answers. If the state is unavailable, they get them once it is
       // back.
       await projectPreferences(projector, changed.workspaceId);
@@ -94,11 +99,23 @@ async function readWorkspacePreferences(
 export async function putWorkspacePreferences(
   pool: pg.Pool,
   { accountId, workspaceId, sent }: { accountId: string; workspaceId: string | undefined; sent: unknown },
-): Promise<{ readonly preferences: Preferences; readonly workspaceId: string }> {
+): Promise<
+  | { readonly preferences: Preferences; readonly workspaceId: string }
+  | Refused<
+      | NoAccess
+      | {
+          readonly why: 'invalid';
+          readonly refusal: Extract<ReturnType<typeof readPreferences>, { ok: false }>['refusal'];
+        }
+    >
+> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
+    if (workspace instanceof Refused) return workspace;
     const before = preferencesSchema.parse(workspace.preferences);
-    const preferences = preferencesOf(sent, before);
+    const read = readPreferences(sent, before);
+    if (!read.ok) return new Refused({ why: 'invalid', refusal: read.refusal });
+    const preferences = read.value;
     if (isDeepStrictEqual(preferences, before)) return { preferences, workspaceId: workspace.id };
     await client.query(
       `update workspaces set preferences = $2, version = version + 1,

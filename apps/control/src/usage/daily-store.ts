@@ -1,7 +1,8 @@
 import { type UsageDailyAnswer, type UsageGroup, usageDailyAnswerSchema } from '@sotto/contract/control/usage';
 import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
-import { firstTokenBoundsMs, ServiceError } from '@sotto/wire';
+import { firstTokenBoundsMs } from '@sotto/wire';
 import type pg from 'pg';
+import { Refused } from '../database/refused.ts';
 import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
 import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
 
@@ -25,15 +26,19 @@ interface GroupSums {
 
 const maxGroups = 10_000;
 
-/** Returns the answer of `GET /usage/daily`. Throws `invalid_request` if it would have more than 10,000 groups. */
-export async function readDaily(pool: pg.Pool, question: DailyQuestion): Promise<UsageDailyAnswer> {
+/** An answer would have more groups than it may. */
+export interface TooManyGroups {
+  readonly why: 'too_many_groups';
+  readonly most: number;
+}
+
+/** Returns the answer of `GET /usage/daily`. */
+export async function readDaily(
+  pool: pg.Pool,
+  question: DailyQuestion,
+): Promise<UsageDailyAnswer | Refused<TooManyGroups>> {
   const groups = await readGroups(pool, question, maxGroups + 1);
-  if (groups.length > maxGroups) {
-    throw new ServiceError('invalid_request', {
-      message: `This has more than ${maxGroups} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
-      param: 'group_by',
-    });
-  }
+  if (groups.length > maxGroups) return new Refused({ why: 'too_many_groups', most: maxGroups });
   const total = groups.reduce(addUp, { group: {}, counts: zeroCounts, costNusd: 0n });
   return usageDailyAnswerSchema.parse({
     data: groups.map(toAnswer),

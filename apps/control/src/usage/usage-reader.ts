@@ -3,7 +3,8 @@ import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import { type ApiCredentials, assertScope, presentedToken, requireKey } from '../credentials/api-credentials.ts';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
-import { assertMay, mayDo } from '../workspaces/permissions.ts';
+import { mayDo } from '../workspaces/permissions.ts';
+import { assertMay } from '../workspaces/require-workspace.ts';
 import { findWorkspace } from '../workspaces/workspace-access.ts';
 import type { UsageOwner } from './usage-store.ts';
 

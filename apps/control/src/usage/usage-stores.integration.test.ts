@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
+import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
@@ -232,7 +233,7 @@ describe('daily usage', () => {
             costNusd: sum.costNusd + Math.round(Number(row.cost) * 1e9),
           });
         }
-        const { data, total } = await readDaily(pool, asked);
+        const { data, total } = await done(readDaily(pool, asked));
         const told = data.map((row): [string, object] => [
           JSON.stringify(groups.map((group) => row[group])),
           { requests: row.requests, tokens: row.prompt_tokens, costNusd: Math.round(row.cost * 1e9) },
@@ -258,7 +259,9 @@ describe('daily usage', () => {
       used(own, firstDay, { ...one, status: 'cancelled' }),
       used(own, firstDay, { ...one, status: 'cancelled', estimated: true }),
     ]);
-    const { data, total } = await readDaily(pool, { accountId: own, days, groups: ['model', 'provider'], filters: {} });
+    const { data, total } = await done(
+      readDaily(pool, { accountId: own, days, groups: ['model', 'provider'], filters: {} }),
+    );
     const sums = {
       requests: 4,
       failed: 1,
@@ -275,12 +278,14 @@ describe('daily usage', () => {
   });
 
   it('is empty, with zeros, without usage', async () => {
-    const { data, total } = await readDaily(pool, {
-      accountId: await newAccount(),
-      days,
-      groups: ['day'],
-      filters: {},
-    });
+    const { data, total } = await done(
+      readDaily(pool, {
+        accountId: await newAccount(),
+        days,
+        groups: ['day'],
+        filters: {},
+      }),
+    );
     expect(data).toEqual([]);
     expect(new Set(Object.values(total))).toEqual(new Set([0]));
   });
@@ -291,9 +296,9 @@ describe('daily usage', () => {
       Array.from({ length: 10_001 }, (_, index) => used(own, firstDay + (index % 30) * dayMs, { model: `m/${index}` })),
     );
     const asked: DailyQuestion = { accountId: own, days, groups: ['day', 'model'], filters: {} };
-    await expect(readDaily(pool, asked)).rejects.toMatchObject({ type: 'invalid_request', param: 'group_by' });
+    expect(await endOf(readDaily(pool, asked))).toBe('too_many_groups');
     expect(await all(exportDaily(pool, asked))).toHaveLength(10_001);
-    expect((await readDaily(pool, { ...asked, groups: ['day'] })).data).toHaveLength(30);
+    expect((await done(readDaily(pool, { ...asked, groups: ['day'] }))).data).toHaveLength(30);
   });
 });
 

@@ -4,11 +4,12 @@ import { repeat } from '@sotto/server';
 import { type ProjectionPort, shardOfWallet } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import type { Serve } from '../serve/serve.ts';
-import { exportDaily, readDaily } from './daily-store.ts';
+import { exportDaily, readDaily, type TooManyGroups } from './daily-store.ts';
 import { dateOf, dayRange } from './day-range.ts';
 import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
 import {
@@ -79,7 +80,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
       const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
       const days = dayRange({ from, to }, now());
       const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
-      if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
+      if (!wantsCsv(format, request.headers.accept)) return orError(await readDaily(pool, question), dailyErrors);
       return sendCsv(reply, {
         filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
         columns: [...groups, ...sumColumns],
@@ -88,6 +89,14 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
     },
   });
 }
+
+const dailyErrors = {
+  too_many_groups: ({ most }: TooManyGroups) =>
+    new ServiceError('invalid_request', {
+      message: `This has more than ${most} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
+      param: 'group_by',
+    }),
+};
 
 /** Returns `usage-all.csv`, or a name with the dates of the requested range. */
 function filenameOf({ from, to }: { from?: Date | undefined; to?: Date | undefined }): string {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { hashSecret, type ProjectionPort } from '@sotto/state';
-import { creditNusd, creditsPerBatch, ServiceError } from '@sotto/wire';
+import { creditNusd, creditsPerBatch } from '@sotto/wire';
 import type pg from 'pg';
+import { type Refusal, type Refused, refused } from '../database/refused.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Issuer } from './issuer.ts';
 
@@ -32,32 +33,40 @@ export function batchId({ keyId, blinded, paidBy: { kind, secret } }: Batch): st
   return hash.digest('base64url');
 }
 
+/** Something that a batch needs is not there now. The client keeps the batch and sends it again. */
+export interface Unavailable {
+  readonly why: 'unavailable';
+}
+
 /** Signs what was signed of a batch before. Undefined if it was never signed. */
-export async function signAgain({ pool, issuer }: CreditsDependencies, batch: Batch): Promise<Buffer[] | undefined> {
+export async function signAgain(
+  { pool, issuer }: CreditsDependencies,
+  batch: Batch,
+): Promise<Buffer[] | Refused<Unavailable> | undefined> {
   const { rows } = await pool.query<{ count: number }>('select count from credit_issuances where id = $1', [
     batchId(batch),
   ]);
   const [issuance] = rows;
   if (issuance === undefined) return undefined;
-  const signatures = await issuer.sign(batch.keyId, batch.blinded.slice(0, issuance.count));
-  // Its private key was removed from the file. The client keeps the batch.
-  if (signatures === undefined) throw new ServiceError('service_unavailable');
-  return signatures;
+  // Without signatures, its private key was removed from the file.
+  return (await issuer.sign(batch.keyId, batch.blinded.slice(0, issuance.count))) ?? refused('unavailable');
 }
 
-/** Signs a batch that this request or one for the same batch has paid for. Throws the refusal if there was none. */
-export async function signPaid(deps: CreditsDependencies, batch: Batch, refusal: ServiceError): Promise<Buffer[]> {
-  const signatures = await signAgain(deps, batch);
-  if (signatures === undefined) throw refusal;
-  return signatures;
-}
+/** Signs a batch that this request or one for the same batch has paid for. Returns the refusal if there was none. */
+export const signPaid = async <R extends Refusal>(
+  deps: CreditsDependencies,
+  batch: Batch,
+  refusal: Refused<R>,
+): Promise<Buffer[] | Refused<R | Unavailable>> => (await signAgain(deps, batch)) ?? refusal;
+
+/** Why a batch cannot be signed: not with the key of this year, or its numbers are not below the modulus. */
+export type Unsignable = { readonly why: 'wrong_key' } | { readonly why: 'unfit' };
 
 /** Refuses a new batch that could not be signed, before it changes anything. */
-export function assertSignable({ issuer, now }: CreditsDependencies, { keyId, blinded }: Batch): void {
-  const refuse = (param: string, message: string): never => {
-    throw new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
-  };
-  if (!issuer.signs(keyId, now())) refuse('key_id', 'is not the issuer key of this year.');
-  if (!issuer.fits(keyId, blinded))
-    refuse('blinded', 'must be different numbers, above 0 and below the modulus of the key.');
+export function unsignable(
+  { issuer, now }: CreditsDependencies,
+  { keyId, blinded }: Batch,
+): Refused<Unsignable> | undefined {
+  if (!issuer.signs(keyId, now())) return refused('wrong_key');
+  return issuer.fits(keyId, blinded) ? undefined : refused('unfit');
 }

@@ -1,10 +1,18 @@
 import { type State, StateUnavailableError, shardOfWallet } from '@sotto/state';
 import { expect, it } from 'vitest';
 import type { CreditsDependencies } from './batch.ts';
-import { closeWallet } from './close-wallet.ts';
 import { endReservations } from './end-reservations.ts';
-import { batchOf, clock, describeWallets, died, pool, refused, usd } from './wallet-world.integration.ts';
-import { withdrawCredits } from './withdraw-credits.ts';
+import {
+  batchOf,
+  clock,
+  closeWallet,
+  describeWallets,
+  died,
+  pool,
+  refused,
+  usd,
+  withdrawCredits,
+} from './wallet-world.integration.ts';
 
 describeWallets('closing a wallet', (world) => {
   it('waits for requests, then turns the balance into credits with one draw, once', async () => {

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { expect, it } from 'vitest';
-import { orderWallet } from '../billing/orders/order-wallet.ts';
 import type { Batch } from './batch.ts';
-import { closeWallet, hasMore } from './close-wallet.ts';
-import { batchOf, credits, describeWallets, pool, refused, usd } from './wallet-world.integration.ts';
+import { hasMore } from './close-wallet.ts';
+import {
+  batchOf,
+  closeWallet,
+  credits,
+  describeWallets,
+  orderWallet,
+  pool,
+  refused,
+  usd,
+} from './wallet-world.integration.ts';
 
 describeWallets('a wallet that crypto paid for', (world) => {
   it('has its hashes alone: of an order and a deposit of them at once, one succeeds and the other changes nothing', async () => {

@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import { expect, it } from 'vitest';
-import { orderWallet } from '../billing/orders/order-wallet.ts';
 import { auditLedger } from '../money-audit/audit-ledger.ts';
 import {
   credit,
   credits,
   describeWallets,
   keyIdOf,
+  orderWallet,
   pool,
   refused,
   usd,

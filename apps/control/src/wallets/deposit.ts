@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { creditNusd, ServiceError } from '@sotto/wire';
+import { creditNusd } from '@sotto/wire';
 import type pg from 'pg';
 import { insertAccount } from '../accounts/ensure-account.ts';
 import { isUniqueViolation } from '../database/failures.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { ControlEvents } from '../events.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { waivedPerHourNusd } from '../ledger/waive-charges.ts';
@@ -35,51 +36,59 @@ export interface Wallet {
   readonly keyId: string;
 }
 
-/** Thrown within the transaction, which then has no effect. */
-class Refused extends Error {
-  /** The issuer key whose credits would exceed those that were issued. */
-  readonly stopped: string | undefined;
+/** Why a deposit makes no wallet: its credits at these places are spent, a hash is taken, or deposits of their key have stopped. */
+export type NotDeposited =
+  | { readonly why: 'spent'; readonly places: readonly number[] }
+  | { readonly why: 'taken' }
+  | { readonly why: 'stopped' };
 
-  constructor(stopped?: string) {
-    super('the deposit was refused');
-    this.stopped = stopped;
-  }
-}
+/** Something is spent or taken, or more credits of an issuer key would be spent than were issued. */
+type NoEffect = { readonly why: 'meanwhile' } | { readonly why: 'overspent'; readonly keyId: string };
 
 /**
  * Makes a wallet of credits: an account without a user. Postgres alone decides. The nonces come first, so of two deposits with a common
  * credit one waits for the other, and then has no effect. The same deposit gets the same answer again.
  */
-export async function depositCredits(deps: DepositDependencies, deposit: Deposit): Promise<Wallet> {
+export async function depositCredits(
+  deps: DepositDependencies,
+  deposit: Deposit,
+): Promise<Wallet | Refused<NotDeposited>> {
   const { pool } = deps;
   // Anybody can show spent credits again. That must not cost a transaction, which decides about those that look new.
-  const refused = await refusalOf(pool, deposit);
-  if (refused !== undefined) return earlierWallet(pool, deposit, refused);
-  try {
-    return await inTransaction(pool, (client) => depositWithin(client, deposit));
-  } catch (error) {
-    if (!(error instanceof Refused || isUniqueViolation(error))) throw error;
-    if (error instanceof Refused && error.stopped !== undefined) await stop(deps, error.stopped);
-    return earlierWallet(pool, deposit, (await refusalOf(pool, deposit)) ?? isTaken());
-  }
+  const before = await refusalOf(pool, deposit);
+  if (before !== undefined) return earlierWallet(pool, deposit, before);
+  const made = await inTransaction(pool, (client) => depositWithin(client, deposit)).catch((error: unknown) => {
+    if (isUniqueViolation(error)) return refused('meanwhile');
+    throw error;
+  });
+  if (!(made instanceof Refused)) return made;
+  if (made.refusal.why === 'overspent') return stop(deps, made.refusal.keyId);
+  return earlierWallet(pool, deposit, (await refusalOf(pool, deposit)) ?? refused('taken'));
 }
 
 /**
- * Returns the wallet that the same deposit made earlier. Throws the refusal if there is none. Call it after the refusal
- * was found: the same deposit may have been committed just before.
+ * Returns the wallet that the same deposit made earlier, or the refusal if there is none. Call it after the refusal was
+ * found: the same deposit may have been committed just before.
  */
-async function earlierWallet(pool: pg.Pool, deposit: Deposit, refusal: ServiceError): Promise<Wallet> {
-  const earlier = await findWallet(pool, deposit, deposit.depositDigest);
-  if (earlier === undefined) throw refusal;
-  return earlier;
+const earlierWallet = async (
+  pool: pg.Pool,
+  deposit: Deposit,
+  refusal: Refused<NotDeposited>,
+): Promise<Wallet | Refused<NotDeposited>> => (await findWallet(pool, deposit, deposit.depositDigest)) ?? refusal;
+
+/** The token at this place is not a credit, or is repeated. */
+export interface NoCredit {
+  readonly why: 'no_credit';
+  readonly at: number;
 }
 
-/** Reads a deposit. Throws if one of the tokens is not a credit, or is repeated. Asks no database. */
+/** Reads a deposit. Asks no database. */
 export function readDeposit(
   issuer: Issuer,
   { tokens, ...hashes }: WalletHashes & { readonly tokens: readonly Buffer[] },
-): Deposit {
+): Deposit | Refused<NoCredit> {
   const credits = readCredits(issuer, tokens);
+  if (credits instanceof Refused) return credits;
   const digest = createHash('sha256');
   for (const { keyId, nonce } of inOrder(credits)) digest.update(keyId).update(nonce);
   return { ...hashes, credits, depositDigest: digest.digest('base64url') };
@@ -89,31 +98,32 @@ const inOrder = (credits: readonly Credit[]): Credit[] =>
   [...credits].sort((a, b) => a.keyId.localeCompare(b.keyId) || a.nonce.compare(b.nonce));
 
 /** Verifies all credits. Nothing is looked up for a deposit with a forged one, which the first signature mostly reveals. */
-function readCredits(issuer: Issuer, tokens: readonly Buffer[]): Credit[] {
+function readCredits(issuer: Issuer, tokens: readonly Buffer[]): Credit[] | Refused<NoCredit> {
   const seen = new Set<string>();
-  return tokens.map((token, at) => {
+  const credits: Credit[] = [];
+  for (const [at, token] of tokens.entries()) {
     const credit = issuer.read(token);
     const name = credit && `${credit.keyId} ${credit.nonce.toString('hex')}`;
-    if (credit === undefined || name === undefined || seen.has(name))
-      throw new ServiceError('invalid_request', {
-        message: `\`credits.${at}\` is not a credit of this service, or is repeated.`,
-        param: `credits.${at}`,
-      });
+    if (credit === undefined || name === undefined || seen.has(name)) return new Refused({ why: 'no_credit', at });
     seen.add(name);
-    return credit;
-  });
+    credits.push(credit);
+  }
+  return credits;
 }
 
-async function depositWithin(client: pg.PoolClient, { credits, depositDigest, ...hashes }: Deposit): Promise<Wallet> {
+async function depositWithin(
+  client: pg.PoolClient,
+  { credits, depositDigest, ...hashes }: Deposit,
+): Promise<Wallet | Refused<NoEffect>> {
   const sorted = inOrder(credits);
   // Claim the hashes before the nonces. A deposit that waits for the nonces of another must hold nothing that the other needs.
-  if (!(await claimHashes(client, hashes, 'shared'))) throw new Refused();
+  if (!(await claimHashes(client, hashes, 'shared'))) return refused('meanwhile');
   const spent = await client.query(
     `insert into spent_credits (key_id, nonce) select * from unnest($1::text[], $2::bytea[]) order by 1, 2
      on conflict do nothing`,
     [sorted.map(({ keyId }) => keyId), sorted.map(({ nonce }) => nonce)],
   );
-  if (spent.rowCount !== sorted.length) throw new Refused();
+  if (spent.rowCount !== sorted.length) return refused('meanwhile');
   const wallet = await makeWallet(client, { ...hashes, depositDigest });
   const { accountId } = wallet;
   for (const issuerKey of new Set(sorted.map((credit) => credit.keyId))) {
@@ -126,7 +136,7 @@ async function depositWithin(client: pg.PoolClient, { credits, depositDigest, ..
       'update credit_keys set spent = spent + $2 where key_id = $1 and stopped_at is null and spent + $2 <= issued',
       [issuerKey, count],
     );
-    if (counted.rowCount === 0) throw new Refused(issuerKey);
+    if (counted.rowCount === 0) return new Refused({ why: 'overspent', keyId: issuerKey });
   }
   return wallet;
 }
@@ -188,14 +198,17 @@ export async function makeWallet(
 }
 
 /** Stops deposits of a key for good, because somebody else signs with it. In a transaction that is not rolled back. */
-async function stop({ pool, events }: DepositDependencies, keyId: string): Promise<never> {
+async function stop(
+  { pool, events }: DepositDependencies,
+  keyId: string,
+): Promise<Refused<{ readonly why: 'stopped' }>> {
   const { rowCount } = await pool.query(
     `insert into credit_keys (key_id, stopped_at) values ($1, now())
      on conflict (key_id) do update set stopped_at = now() where credit_keys.stopped_at is null`,
     [keyId],
   );
   if (rowCount === 1) events.auditFinding({ what: 'more credits of a key were deposited than signed', id: keyId });
-  throw new ServiceError('conflict', { message: 'Deposits of credits of this key have stopped. Ask the operator.' });
+  return refused('stopped');
 }
 
 /** Finds the wallet of a deposit or, without one, of an order. */
@@ -216,15 +229,12 @@ export async function findWallet(
  * Says which credits are spent, or that a hash is taken. Undefined: neither. Everybody who asks has shown the credits'
  * signatures.
  */
-async function refusalOf(pool: pg.Pool, { credits, ...hashes }: Deposit): Promise<ServiceError | undefined> {
+async function refusalOf(pool: pg.Pool, { credits, ...hashes }: Deposit): Promise<Refused<NotDeposited> | undefined> {
   const { rows } = await pool.query<{ at: number }>(
     `select t.at::int from unnest($1::text[], $2::bytea[]) with ordinality as t (key_id, nonce, at)
      join spent_credits s on s.key_id = t.key_id and s.nonce = t.nonce order by 1`,
     [credits.map(({ keyId }) => keyId), credits.map(({ nonce }) => nonce)],
   );
-  if (rows.length > 0) return new ServiceError('credits_spent', { param: rows.map(({ at }) => at - 1).join(',') });
-  return (await areFree(pool, hashes)) ? undefined : isTaken();
+  if (rows.length > 0) return new Refused({ why: 'spent', places: rows.map(({ at }) => at - 1) });
+  return (await areFree(pool, hashes)) ? undefined : refused('taken');
 }
-
-const isTaken = (): ServiceError =>
-  new ServiceError('conflict', { message: 'There is a wallet with this key or this secret.' });

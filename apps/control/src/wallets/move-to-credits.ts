@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { shardOfWallet } from '@sotto/state';
-import { creditNusd, ServiceError } from '@sotto/wire';
+import { creditNusd } from '@sotto/wire';
 import type pg from 'pg';
+import { type Refused, refused } from '../database/refused.ts';
 import { type CreditedBalance, lockAccount, takeCreditsWithin } from '../ledger/post-transaction.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';
-import { type Batch, batchId, type CreditsDependencies } from './batch.ts';
+import { type Batch, batchId, type CreditsDependencies, type Unavailable } from './batch.ts';
 
 interface Locked {
   readonly account: CreditedBalance;
@@ -13,7 +14,7 @@ interface Locked {
 }
 
 /** Locks the epoch of an account's shard, which many may share, then the account. */
-export async function lockWithEpoch(client: pg.PoolClient, accountId: string): Promise<Locked> {
+export async function lockWithEpoch(client: pg.PoolClient, accountId: string): Promise<Locked | Refused<Unavailable>> {
   // A rebuild of the shard waits for these locks.
   await client.query("set local statement_timeout = '5s'");
   await client.query("set local idle_in_transaction_session_timeout = '5s'");
@@ -23,14 +24,17 @@ export async function lockWithEpoch(client: pg.PoolClient, accountId: string): P
     shard,
   ]);
   const account = await lockAccount(client, accountId);
-  if (account === undefined || rows[0] === undefined) throw new ServiceError('service_unavailable');
+  if (account === undefined || rows[0] === undefined) return refused('unavailable');
   return { account, epoch: Number(rows[0].epoch) };
 }
 
-export async function assertEnabled(db: pg.Pool | pg.PoolClient, accountId: string): Promise<void> {
+export async function isEnabled(db: pg.Pool | pg.PoolClient, accountId: string): Promise<boolean> {
   const { rowCount } = await db.query('select from accounts where id = $1 and disabled_at is null', [accountId]);
-  if (rowCount === 0) throw new ServiceError('forbidden', { message: 'This account is disabled.' });
+  return rowCount === 1;
 }
+
+/** Why money cannot move: requests of the wallet are not booked yet, or running ones hold a part of the balance. */
+export type NotMoved = Unavailable | { readonly why: 'unbooked' } | { readonly why: 'held' };
 
 interface Moved {
   readonly after: CreditedBalance;
@@ -49,17 +53,15 @@ export async function moveToCredits(
     readonly count: number;
     readonly alone: boolean;
   },
-): Promise<Moved> {
+): Promise<Moved | Refused<NotMoved>> {
   const { account, accountId, nusd, count, alone } = taken;
   const { walletId, balanceNusd } = account;
   const noteId = `reservation:${walletId}:${now()}:${randomBytes(12).toString('hex')}`;
   const shard = shardOfWallet(walletId);
   const reserved = await state.reserve({ shard, noteId, walletId, amountNusd: nusd, balanceNusd, alone });
-  if (reserved.result === 'busy')
-    throw new ServiceError('conflict', { message: 'Requests of this wallet are not booked yet.', retryAfterS: 2 });
-  if (reserved.result === 'insufficient')
-    throw new ServiceError('insufficient_balance', { message: 'Running requests hold a part of the balance.' });
-  if (reserved.epoch !== taken.epoch) throw new ServiceError('service_unavailable');
+  if (reserved.result === 'busy') return refused('unbooked');
+  if (reserved.result === 'insufficient') return refused('held');
+  if (reserved.epoch !== taken.epoch) return refused('unavailable');
   const creditsNusd = creditNusd * BigInt(count);
   const { keyId } = batch;
   const reference = `credits:${batchId(batch)}`;

@@ -21,9 +21,11 @@ import { createAccount } from '../accounts/ensure-account.ts';
 import { parseBilling } from '../billing/billing-plan.ts';
 import { builtInBilling } from '../billing/billing-settings.ts';
 import { applyEvent } from '../billing/orders/apply-event.ts';
-import { orderWallet } from '../billing/orders/order-wallet.ts';
+import { orderErrors } from '../billing/orders/order-errors.ts';
+import { type AskedWallet, orderWallet as placeWalletOrder } from '../billing/orders/order-wallet.ts';
 import type { PlaceDependencies } from '../billing/orders/place-order.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { orError } from '../database/refused.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
 import { postgresSettlementLedger } from '../ledger/settlement-ledger.ts';
 import { auditLedger } from '../money-audit/audit-ledger.ts';
@@ -32,10 +34,11 @@ import { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
 import { openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import type { Batch, CreditsDependencies } from './batch.ts';
-import { closeWallet } from './close-wallet.ts';
+import { closeWallet as closeOrRefuse } from './close-wallet.ts';
 import { depositCredits, findWallet, readDeposit, type Wallet } from './deposit.ts';
 import { type Issuer, readIssuer } from './issuer.ts';
-import { withdrawCredits } from './withdraw-credits.ts';
+import { walletErrors } from './wallet-errors.ts';
+import { withdrawCredits as withdrawOrRefuse } from './withdraw-credits.ts';
 
 const redis = await startTestRedis();
 if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
@@ -51,6 +54,14 @@ export const pem = (key: KeyObject): string =>
   key.export({ format: 'pem', type: key.type === 'private' ? 'pkcs8' : 'spki' }).toString();
 export const yamlOf = (keys: readonly { year: number; pem: string }[]): string =>
   `issuer: issuer.example\nkeys:\n${keys.map(({ year, pem: text }) => `  - year: ${year}\n    pem: |\n      ${text.trim().replaceAll('\n', '\n      ')}\n`).join('')}`;
+
+// As the routes serve them, so that tests see the errors that clients get.
+export const withdrawCredits = async (deps: CreditsDependencies, batch: Batch): Promise<Buffer[]> =>
+  orError(await withdrawOrRefuse(deps, batch), walletErrors);
+export const closeWallet = async (deps: CreditsDependencies, batch: Batch): Promise<Buffer[]> =>
+  orError(await closeOrRefuse(deps, batch), walletErrors);
+export const orderWallet = async (deps: PlaceDependencies, asked: AskedWallet) =>
+  orError(await placeWalletOrder(deps, asked), orderErrors);
 
 async function writtenIssuer(): Promise<Issuer> {
   const file = join(folder, 'keys.yaml');
@@ -207,12 +218,12 @@ export class World {
     secret = randomUUID() as string,
     database = pool,
   } = {}) {
-    const deposit = readDeposit(issuer, { keyHash, closeHash: hashSecret(secret), tokens });
+    const deposit = orError(readDeposit(issuer, { keyHash, closeHash: hashSecret(secret), tokens }), walletErrors);
     const made = await depositCredits(
       { pool: database, issuer, events: { auditFinding: ({ what }) => this.findings.push(what) } },
       deposit,
     );
-    return this.projected(made, { keyHash, secret });
+    return this.projected(orError(made, walletErrors), { keyHash, secret });
   }
 
   async projected(made: Wallet, secrets: { keyHash: string; secret: string }) {

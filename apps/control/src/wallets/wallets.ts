@@ -3,6 +3,7 @@ import { type WalletOrder, walletContracts } from '@sotto/contract/control/walle
 import { repeat } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
+import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import { ConcurrencyLimit } from '../limits/concurrency-limit.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';
@@ -17,6 +18,7 @@ import {
   type WalletHashes,
 } from './deposit.ts';
 import { endReservations } from './end-reservations.ts';
+import { walletErrors } from './wallet-errors.ts';
 import { withdrawCredits } from './withdraw-credits.ts';
 
 export interface WalletDependencies extends CreditsDependencies, DepositDependencies {
@@ -57,8 +59,10 @@ export function buildWallets(deps: WalletDependencies): Domain {
           return { code, expires_at: expiresAt.toISOString() };
         },
 
-        'POST /v1/credits': async ({ body: { code, ...batch } }) =>
-          toAnswer(await withdrawCredits(deps, { ...toBatch(batch), paidBy: { kind: 'code', secret: code } })),
+        'POST /v1/credits': async ({ body: { code, ...batch } }) => {
+          const signed = await withdrawCredits(deps, { ...toBatch(batch), paidBy: { kind: 'code', secret: code } });
+          return toAnswer(orError(signed, walletErrors));
+        },
 
         'POST /v1/wallets': async ({ body, reply }) => {
           const hashes = { keyHash: body.key_hash, closeHash: body.close_hash };
@@ -70,8 +74,8 @@ export function buildWallets(deps: WalletDependencies): Domain {
             wallet = await findWallet(pool, hashes);
           } else {
             const tokens = (body.credits ?? []).map((credit) => Buffer.from(credit, 'base64url'));
-            const deposit = readDeposit(issuer, { ...hashes, tokens });
-            wallet = await deposits.run(() => depositCredits(deps, deposit));
+            const deposit = orError(readDeposit(issuer, { ...hashes, tokens }), walletErrors);
+            wallet = orError(await deposits.run(() => depositCredits(deps, deposit)), walletErrors);
           }
           if (wallet === undefined) throw new Error('a paid wallet is missing');
           // If the state is unavailable, the projector catches up.
@@ -80,8 +84,11 @@ export function buildWallets(deps: WalletDependencies): Domain {
         },
 
         'POST /v1/wallets/close': async ({ body: { close_secret: secret, ...batch } }) => {
-          const signatures = await closeWallet(deps, { ...toBatch(batch), paidBy: { kind: 'close', secret } });
-          return { ...toAnswer(signatures), ...((await hasMore(pool, secret)) ? { more: true as const } : {}) };
+          const signed = await closeWallet(deps, { ...toBatch(batch), paidBy: { kind: 'close', secret } });
+          return {
+            ...toAnswer(orError(signed, walletErrors)),
+            ...((await hasMore(pool, secret)) ? { more: true as const } : {}),
+          };
         },
       });
     },

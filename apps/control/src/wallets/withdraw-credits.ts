@@ -1,28 +1,53 @@
 import { hashSecret } from '@sotto/state';
-import { creditsPerBatch, ServiceError } from '@sotto/wire';
+import { creditsPerBatch } from '@sotto/wire';
 import type pg from 'pg';
 import { isDisputed } from '../database/billing-schema.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import { ledgerAccounts } from '../ledger/post-transaction.ts';
-import { assertSignable, type Batch, batchNusd, type CreditsDependencies, signAgain, signPaid } from './batch.ts';
-import { assertEnabled, lockWithEpoch, moveToCredits, tellState } from './move-to-credits.ts';
+import {
+  type Batch,
+  batchNusd,
+  type CreditsDependencies,
+  signAgain,
+  signPaid,
+  type Unavailable,
+  type Unsignable,
+  unsignable,
+} from './batch.ts';
+import { isEnabled, lockWithEpoch, moveToCredits, type NotMoved, tellState } from './move-to-credits.ts';
 
 /** The most batches that leave accounts in 24 hours: of one account, and in all. */
 const batchesADay = { ofOne: 10, ofAll: 2_000 };
 const dayMs = 86_400_000;
 
+/** Why an account cannot withdraw. */
+type NotWithdrawable =
+  | { readonly why: 'disabled' }
+  | { readonly why: 'disputed' }
+  /** The limit of 24 hours is reached. */
+  | { readonly why: 'limit' }
+  /** Too little of the balance was paid by crypto. */
+  | { readonly why: 'not_crypto' };
+
+export type NotWithdrawn = Unavailable | Unsignable | NotWithdrawable | NotMoved | { readonly why: 'no_code' };
+
 /**
  * Withdraws a batch from the account that a code names: lock, reserve in the state, book, commit, write to the state, sign. A request that
  * is repeated after any of these steps gets the same signatures. docs/decisions/anonymous-wallets.md lists the interleavings.
  */
-export async function withdrawCredits(deps: CreditsDependencies, batch: Batch): Promise<Buffer[]> {
+export async function withdrawCredits(
+  deps: CreditsDependencies,
+  batch: Batch,
+): Promise<Buffer[] | Refused<NotWithdrawn>> {
   const { pool, now } = deps;
   const known = await signAgain(deps, batch);
   if (known !== undefined) return known;
-  assertSignable(deps, batch);
+  const unfit = unsignable(deps, batch);
+  if (unfit !== undefined) return unfit;
   const code = [hashSecret(batch.paidBy.secret), new Date(now())];
   const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
-  if (open.rowCount === 0) return signPaid(deps, batch, noCode());
+  if (open.rowCount === 0) return signPaid(deps, batch, refused('no_code'));
   const moved = await inTransaction(pool, async (client) => {
     const used = await client.query<{ account_id: string }>(
       'delete from credit_codes where code_hash = $1 and expires_at > $2 returning account_id',
@@ -31,7 +56,10 @@ export async function withdrawCredits(deps: CreditsDependencies, batch: Batch): 
     const accountId = used.rows[0]?.account_id;
     if (accountId === undefined) return undefined;
     const locked = await lockWithEpoch(client, accountId);
-    await assertWithdrawable(client, { accountId, balanceNusd: locked.account.balanceNusd, now: now() });
+    if (locked instanceof Refused) return locked;
+    const { balanceNusd } = locked.account;
+    const held = await notWithdrawable(client, { accountId, balanceNusd, now: now() });
+    if (held !== undefined) return held;
     return moveToCredits(deps, client, batch, {
       ...locked,
       accountId,
@@ -40,22 +68,20 @@ export async function withdrawCredits(deps: CreditsDependencies, batch: Batch): 
       alone: false,
     });
   });
+  if (moved instanceof Refused) return moved;
   if (moved !== undefined) await tellState(deps, moved);
-  return signPaid(deps, batch, noCode());
+  return signPaid(deps, batch, refused('no_code'));
 }
-
-const noCode = (): ServiceError =>
-  new ServiceError('forbidden', { message: 'The code is unknown, used or expired. Make another on the billing page.' });
 
 /**
  * Refuses a withdrawal beyond what crypto payments left. Credits cannot be called back, but cards can, for months, and grants are not
  * money. Charges count against crypto first: all that ever came from elsewhere stays.
  */
-async function assertWithdrawable(
+async function notWithdrawable(
   client: pg.PoolClient,
   { accountId, balanceNusd, now }: { readonly accountId: string; readonly balanceNusd: bigint; readonly now: number },
-): Promise<void> {
-  await assertEnabled(client, accountId);
+): Promise<Refused<NotWithdrawable> | undefined> {
+  if (!(await isEnabled(client, accountId))) return refused('disabled');
   const { rows } = await client.query<{ disputed: boolean; other: string; of_one: number; of_all: number }>(
     `select exists (select from orders o where o.account_id = $1 and ${isDisputed}) as disputed,
        (select coalesce(sum(e.amount_nusd), 0)::text from ledger_entries e
@@ -75,14 +101,7 @@ async function assertWithdrawable(
   );
   const [found] = rows;
   if (found === undefined) throw new Error('the account was not read');
-  if (found.disputed) throw new ServiceError('forbidden', { message: 'A payment of this account is disputed.' });
-  if (found.of_one >= batchesADay.ofOne || found.of_all >= batchesADay.ofAll)
-    throw new ServiceError('top_up_limit', {
-      message: 'The limit of credits for 24 hours is reached. Try again later.',
-    });
-  if (balanceNusd - BigInt(found.other) >= batchNusd) return;
-  throw new ServiceError('insufficient_balance', {
-    message:
-      'A batch costs 5 USD. Only money that was paid by crypto, and that no request has used, can become credits.',
-  });
+  if (found.disputed) return refused('disputed');
+  if (found.of_one >= batchesADay.ofOne || found.of_all >= batchesADay.ofAll) return refused('limit');
+  return balanceNusd - BigInt(found.other) >= batchNusd ? undefined : refused('not_crypto');
 }

@@ -19,8 +19,8 @@ import {
   pool,
   refused,
   usd,
+  withdrawCredits,
 } from './wallet-world.integration.ts';
-import { withdrawCredits } from './withdraw-credits.ts';
 
 describeWallets('a withdrawal', (world) => {
   it('moves 5 USD to the credits of the key, and signs the same batch the same way again', async () => {

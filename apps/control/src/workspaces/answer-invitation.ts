@@ -7,12 +7,11 @@ import type {
 import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
-import { notFound } from '../serve/not-found.ts';
+import { Refused, refused } from '../database/refused.ts';
+import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { findWorkspace } from './workspace-access.ts';
@@ -55,20 +54,32 @@ export function listWaiting(
   });
 }
 
+/** Why an invitation cannot be read or used: there is none of the caller, or its token is for another address. */
+export type NoOffer = { readonly why: 'no_invitation' } | { readonly why: 'other_address' };
+
 /** Returns what a person without an account may know of an invitation whose token they have. */
-export async function previewInvitation(pool: pg.Pool, token: string, now: number): Promise<InvitationPreview> {
+export async function previewInvitation(
+  pool: pg.Pool,
+  token: string,
+  now: number,
+): Promise<InvitationPreview | Refused<{ readonly why: 'no_invitation' }>> {
   const { rows } = await pool.query<Offer>(
     `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and w.deleted_at is null`,
     [hashSecret(token), new Date(now)],
   );
   const [offer] = rows;
-  if (offer === undefined) throw notFound('invitation');
+  if (offer === undefined) return refused('no_invitation');
   return { workspace: offer.workspace, invited_by: offer.invited_by };
 }
 
 /** Returns the offer of an invitation to the account with the invited address. */
-export async function readOffer(pool: pg.Pool, invited: Invited, now: number): Promise<InvitationOfferAnswer> {
-  return toAnswer(await findOffer(pool, invited, now));
+export async function readOffer(
+  pool: pg.Pool,
+  invited: Invited,
+  now: number,
+): Promise<InvitationOfferAnswer | Refused<NoOffer>> {
+  const offer = await findOffer(pool, invited, now);
+  return offer instanceof Refused ? offer : toAnswer(offer);
 }
 
 export interface Accepted {
@@ -88,17 +99,17 @@ export async function acceptInvitation(
   pool: pg.Pool,
   invited: Invited,
   { maxima, now }: { readonly maxima: Maxima; readonly now: number },
-): Promise<Accepted> {
+): Promise<Accepted | Refused<NoOffer | AtMaximum | { readonly why: 'no_account' } | { readonly why: 'own' }>> {
   return inTransaction(pool, async (client) => {
     // A deletion of the account waits until this is stored, or was before it. Locked first, as the deletion does.
     const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
       invited.accountId,
     ]);
-    if (rowCount === 0) throw new ServiceError('unauthenticated');
+    if (rowCount === 0) return refused('no_account');
     const offer = await useOffer(client, invited, now);
+    if (offer instanceof Refused) return offer;
     const place = [offer.workspace_id, invited.accountId];
-    if (offer.owner_id === invited.accountId)
-      throw new ServiceError('conflict', { message: 'This workspace is yours already.' });
+    if (offer.owner_id === invited.accountId) return refused('own');
     if (offer.role !== 'owner') {
       // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does.
       await client.query(
@@ -110,6 +121,7 @@ export async function acceptInvitation(
     }
     const keyIds =
       offer.role === 'owner' ? await handOver(client, offer, { accountId: invited.accountId, maxima }) : [];
+    if (keyIds instanceof Refused) return keyIds;
     await recordAct(client, {
       actor: byAccount(invited.accountId),
       act: offer.role === 'owner' ? 'workspace_transferred' : 'member_joined',
@@ -123,20 +135,30 @@ export async function acceptInvitation(
   });
 }
 
-export async function declineInvitation(pool: pg.Pool, invited: Invited, now: number): Promise<void> {
-  await inTransaction(pool, (client) => useOffer(client, invited, now));
+export async function declineInvitation(
+  pool: pg.Pool,
+  invited: Invited,
+  now: number,
+): Promise<Refused<NoOffer> | undefined> {
+  const used = await inTransaction(pool, (client) => useOffer(client, invited, now));
+  return used instanceof Refused ? used : undefined;
 }
 
-async function handOver(client: pg.PoolClient, offer: Offer, to: Creation): Promise<readonly string[]> {
+async function handOver(
+  client: pg.PoolClient,
+  offer: Offer,
+  to: Creation,
+): Promise<readonly string[] | Refused<AtMaximum | { readonly why: 'no_invitation' }>> {
   const { workspace_id: workspaceId, owner_id: ownerId } = offer;
   const { accountId } = to;
-  await assertBelowMaximum(client, 'workspaces', to);
+  const full = await atMaximum(client, 'workspaces', to);
+  if (full !== undefined) return full;
   const left = await client.query('delete from workspace_members where workspace_id = $1 and account_id = $2', [
     workspaceId,
     accountId,
   ]);
   // A person who is not a member any more cannot become the owner, even with a valid invitation.
-  if (left.rowCount === 0) throw notFound('invitation');
+  if (left.rowCount === 0) return refused('no_invitation');
   await client.query('update workspaces set account_id = $2 where id = $1', [workspaceId, accountId]);
   await client.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'admin')", [
     workspaceId,
@@ -151,10 +173,12 @@ async function handOver(client: pg.PoolClient, offer: Offer, to: Creation): Prom
 /**
  * Uses an invitation up. Of two simultaneous calls, only one finds it. Locks the workspace first, like every change.
  */
-async function useOffer(client: pg.PoolClient, invited: Invited, now: number): Promise<Offer> {
-  const { workspace_id: workspaceId } = await findOffer(client, invited, now);
-  await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
+async function useOffer(client: pg.PoolClient, invited: Invited, now: number): Promise<Offer | Refused<NoOffer>> {
+  const found = await findOffer(client, invited, now);
+  if (found instanceof Refused) return found;
+  await client.query('select 1 from workspaces where id = $1 for update', [found.workspace_id]);
   const offer = await findOffer(client, invited, now);
+  if (offer instanceof Refused) return offer;
   await client.query('delete from workspace_invitations where id = $1', [offer.id]);
   return offer;
 }
@@ -164,7 +188,11 @@ const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.accoun
   from workspace_invitations i join workspaces w on w.id = i.workspace_id
   join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id`;
 
-async function findOffer(client: pg.Pool | pg.PoolClient, { email, by }: Invited, now: number): Promise<Offer> {
+async function findOffer(
+  client: pg.Pool | pg.PoolClient,
+  { email, by }: Invited,
+  now: number,
+): Promise<Offer | Refused<NoOffer>> {
   const [column, value] = 'token' in by ? ['i.token_hash', hashSecret(by.token)] : ['i.id', by.id];
   const { rows } = await client.query<Offer>(
     `${selectOffers} where ${column} = $1 and i.expires_at > $2 and w.deleted_at is null`,
@@ -173,11 +201,8 @@ async function findOffer(client: pg.Pool | pg.PoolClient, { email, by }: Invited
   const [offer] = rows;
   // Ids are not secret. Reveal nothing about another person's invitation.
   const isTheirs = offer?.email === email.toLowerCase();
-  if (offer === undefined || (!isTheirs && 'id' in by)) throw notFound('invitation');
-  if (!isTheirs) {
-    throw new ServiceError('forbidden', { message: 'This invitation is for another address. Sign in with that one.' });
-  }
-  return offer;
+  if (offer === undefined || (!isTheirs && 'id' in by)) return refused('no_invitation');
+  return isTheirs ? offer : refused('other_address');
 }
 
 const toAnswer = (offer: Offer): InvitationOfferAnswer => ({

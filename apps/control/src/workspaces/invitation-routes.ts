@@ -2,7 +2,10 @@ import { invitationContracts } from '@sotto/contract/control/invitations';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { ServiceError } from '@sotto/wire';
 import type { SignedIn } from '../credentials/session-credentials.ts';
+import { orError } from '../database/refused.ts';
+import { maximumErrors } from '../limits/maximum-errors.ts';
 import { projectBudgets, projectKeys, unlessUnavailable } from '../projection/project-keys.ts';
+import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import {
   acceptInvitation,
@@ -20,7 +23,8 @@ export function serveInvitations(
   { pool, projector, maxima, now }: Pick<WorkspaceRoutesDependencies, 'pool' | 'projector' | 'maxima' | 'now'>,
 ): void {
   const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
-    const { workspace, keyIds, formerPayerId } = await acceptInvitation(pool, who, { maxima, now: now() });
+    const accepted = await acceptInvitation(pool, who, { maxima, now: now() });
+    const { workspace, keyIds, formerPayerId } = orError(accepted, acceptanceErrors);
     await projectKeys(projector, keyIds);
     if (workspace.role === 'owner') {
       await projectBudgets(projector, workspace.id);
@@ -28,18 +32,34 @@ export function serveInvitations(
     }
     return workspace;
   };
+  const decline = async (who: Invited) => orError(await declineInvitation(pool, who, now()), offerErrors);
   serve(invitationContracts)({
-    'POST /v1/invitations/read': ({ caller, body }) => readOffer(pool, { ...caller, by: body }, now()),
-    'POST /v1/invitations/preview': ({ body }) => previewInvitation(pool, body.token, now()),
+    'POST /v1/invitations/read': async ({ caller, body }) =>
+      orError(await readOffer(pool, { ...caller, by: body }, now()), offerErrors),
+    'POST /v1/invitations/preview': async ({ body }) =>
+      orError(await previewInvitation(pool, body.token, now()), offerErrors),
     'POST /v1/invitations/accept': ({ caller, body }) => accept({ ...caller, by: body }),
-    'POST /v1/invitations/decline': ({ caller, body }) => declineInvitation(pool, { ...caller, by: body }, now()),
+    'POST /v1/invitations/decline': ({ caller, body }) => decline({ ...caller, by: body }),
     'GET /v1/invitations': async ({ caller, query }) =>
       listWaiting(pool, addressee(caller).email, { page: query, now: now() }),
     'POST /v1/invitations/{id}/accept': ({ caller, params }) => accept({ ...addressee(caller), by: { id: params.id } }),
     'POST /v1/invitations/{id}/decline': ({ caller, params }) =>
-      declineInvitation(pool, { ...addressee(caller), by: { id: params.id } }, now()),
+      decline({ ...addressee(caller), by: { id: params.id } }),
   });
 }
+
+const offerErrors = {
+  no_invitation: () => notFound('invitation'),
+  other_address: () =>
+    new ServiceError('forbidden', { message: 'This invitation is for another address. Sign in with that one.' }),
+};
+
+const acceptanceErrors = {
+  ...offerErrors,
+  ...maximumErrors,
+  no_account: () => new ServiceError('unauthenticated'),
+  own: () => new ServiceError('conflict', { message: 'This workspace is yours already.' }),
+};
 
 /**
  * Returns the caller if their address is verified, because invitations are sent by address. Throws

@@ -2,17 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { CreateInvitation, WorkspaceInvitationAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';
-import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
-import { notFound } from '../serve/not-found.ts';
+import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
-import { assertMay } from './permissions.ts';
-import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
+import { weakRole } from './permissions.ts';
+import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
@@ -26,38 +25,44 @@ export interface NewInvitation {
   readonly workspace: string;
 }
 
+/** Why an address cannot be invited. */
+export type NotInvited =
+  | NoAccess
+  | AtMaximum
+  | { readonly why: 'default' }
+  /** The address is in the workspace already. */
+  | { readonly why: 'present' }
+  /** Only a member can become the owner. */
+  | { readonly why: 'no_member' };
+
 /**
  * Invites an address. The answer is the same whether or not the address has an account. An earlier invitation of the
  * same address becomes void. Callers cannot give a role above their own. The role `owner` is for members only, and
- * never for a default workspace. Throws `conflict` if the address is in the workspace already.
+ * never for a default workspace.
  */
 export async function inviteAddress(
   pool: pg.Pool,
   { accountId, workspaceId, maxima }: InWorkspace & Pick<Creation, 'maxima'>,
   { email, role }: CreateInvitation,
   now: number,
-): Promise<NewInvitation> {
+): Promise<NewInvitation | Refused<NotInvited>> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
+    if (workspace instanceof Refused) return workspace;
     const present = await roleOfAddress(client, workspace.id, email);
     if (role === 'owner') {
-      assertMay(workspace.role, 'handOver');
-      if (workspace.isDefault)
-        throw new ServiceError('conflict', { message: 'A default workspace stays with its account.' });
+      const weak = weakRole(workspace.role, 'handOver');
+      if (weak !== undefined) return weak;
+      if (workspace.isDefault) return refused('default');
     }
-    if (present === 'owner' || (present !== undefined && role !== 'owner'))
-      throw new ServiceError('conflict', { message: 'This address is in the workspace already.', param: 'email' });
-    if (present === undefined && role === 'owner') {
-      throw new ServiceError('conflict', {
-        message: 'Only a member can become the owner: invite them first.',
-        param: 'role',
-      });
-    }
+    if (present === 'owner' || (present !== undefined && role !== 'owner')) return refused('present');
+    if (present === undefined && role === 'owner') return refused('no_member');
     await client.query(
       'delete from workspace_invitations where workspace_id = $1 and (email = $2 or expires_at <= $3)',
       [workspace.id, email, new Date(now)],
     );
-    await assertBelowMaximum(client, 'invitations', { accountId: workspace.accountId, maxima });
+    const full = await atMaximum(client, 'invitations', { accountId: workspace.accountId, maxima });
+    if (full !== undefined) return full;
     const token = `sotto_inv_${randomBytes(32).toString('base64url')}`;
     const { rows } = await client.query<Row>(
       `insert into workspace_invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
@@ -81,8 +86,9 @@ export async function listInvitations(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
   { page, now }: { readonly page: PageQuery; readonly now: number },
-): Promise<{ data: WorkspaceInvitationAnswer[]; next_cursor: string | null }> {
-  const workspace = await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
+): Promise<{ data: WorkspaceInvitationAnswer[]; next_cursor: string | null } | Refused<NoAccess>> {
+  const workspace = await accessWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
+  if (workspace instanceof Refused) return workspace;
   const list = {
     select: `select id, email, role, created_at, expires_at from workspace_invitations
      where workspace_id = $1 and expires_at > $2`,
@@ -96,25 +102,27 @@ export async function listInvitations(
   });
 }
 
-/** Withdraws an invitation. Throws `not_found` if it is not pending any more. */
+/** Withdraws an invitation that is pending. */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
   invitationId: string,
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
+): Promise<Refused<NoAccess | { readonly why: 'no_invitation' }> | undefined> {
+  return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
+    if (workspace instanceof Refused) return workspace;
     const { rowCount } = await client.query('delete from workspace_invitations where id = $1 and workspace_id = $2', [
       invitationId,
       workspace.id,
     ]);
-    if (rowCount === 0) throw notFound('invitation');
+    if (rowCount === 0) return refused('no_invitation');
     await recordAct(client, {
       actor: byAccount(accountId),
       act: 'invitation_withdrawn',
       workspaceId: workspace.id,
       details: { invitation_id: invitationId },
     });
+    return undefined;
   });
 }
 

@@ -1,16 +1,15 @@
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { MemberRole, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';
-import { notFound } from '../serve/not-found.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
-import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
+import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
@@ -24,8 +23,9 @@ export async function listMembers(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
   page: PageQuery,
-): Promise<{ data: WorkspaceMemberAnswer[]; next_cursor: string | null }> {
-  const workspace = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+): Promise<{ data: WorkspaceMemberAnswer[]; next_cursor: string | null } | Refused<NoAccess>> {
+  const workspace = await accessWorkspace(pool, { accountId, workspaceId, action: 'read' });
+  if (workspace instanceof Refused) return workspace;
   const list = {
     // The owner is the first: no member joined before the workspace was there.
     select: `select i.account_id, u.email, i.role, i.joined_at from (
@@ -47,19 +47,19 @@ export interface OfMember extends InWorkspace {
   readonly memberId: string;
 }
 
-/**
- * Gives a member another role. A viewer cannot have keys, so a new viewer's keys are revoked. Returns the keys' ids.
- * Throws `not_found` for a person outside the workspace, and `conflict` for the owner, whose role moves only with the
- * workspace.
- */
+/** Why a member cannot be changed. The role of the owner moves only with the workspace. */
+export type NoChange = NoAccess | { readonly why: 'owner' } | { readonly why: 'no_member' };
+
+/** Gives a member another role. A viewer cannot have keys, so a new viewer's keys are revoked. Returns the keys' ids. */
 export async function changeRole(
   pool: pg.Pool,
   { accountId, workspaceId, memberId }: OfMember,
   role: MemberRole,
-): Promise<{ readonly member: WorkspaceMemberAnswer; readonly keyIds: readonly string[] }> {
+): Promise<{ readonly member: WorkspaceMemberAnswer; readonly keyIds: readonly string[] } | Refused<NoChange>> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
-    if (memberId === workspace.accountId) throw ownerCannotChange();
+    if (workspace instanceof Refused) return workspace;
+    if (memberId === workspace.accountId) return refused('owner');
     const { rows } = await client.query<Row>(
       `update workspace_members m set role = $3 from accounts a left join auth_user u on u.id = a.user_id
        where m.workspace_id = $1 and m.account_id = $2 and a.id = m.account_id
@@ -67,7 +67,7 @@ export async function changeRole(
       [workspace.id, memberId, role],
     );
     const [row] = rows;
-    if (row === undefined) throw notFound('member');
+    if (row === undefined) return refused('no_member');
     const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
     await recordAct(client, { ...act, act: 'member_role_changed', details: { role } });
     return { member: toAnswer(row), keyIds: await revokeRights(client, { workspaceId: workspace.id, memberId, role }) };
@@ -76,21 +76,21 @@ export async function changeRole(
 
 /**
  * Removes a member. Members may remove themselves. Revokes the member's keys in the workspace and returns their ids.
- * Throws `conflict` for the owner.
  */
 export async function removeMember(
   pool: pg.Pool,
   { accountId, workspaceId, memberId }: OfMember,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | Refused<NoChange>> {
   return inTransaction(pool, async (client) => {
     const action = memberId === accountId ? 'read' : 'manageMembers';
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action });
-    if (memberId === workspace.accountId) throw ownerCannotChange();
+    if (workspace instanceof Refused) return workspace;
+    if (memberId === workspace.accountId) return refused('owner');
     const { rowCount } = await client.query(
       'delete from workspace_members where workspace_id = $1 and account_id = $2',
       [workspace.id, memberId],
     );
-    if (rowCount === 0) throw notFound('member');
+    if (rowCount === 0) return refused('no_member');
     const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
     await recordAct(client, { ...act, act: 'member_removed' });
     return revokeRights(client, { workspaceId: workspace.id, memberId, role: undefined });
@@ -110,11 +110,6 @@ async function revokeRights(
   }
   return role !== undefined && mayDo(role, 'useOwnKeys') ? [] : revokeWorkspaceKeys(client, workspaceId, memberId);
 }
-
-const ownerCannotChange = (): ServiceError =>
-  new ServiceError('conflict', {
-    message: 'A workspace has one owner, who stays until another member accepts an invitation as `owner`.',
-  });
 
 const toAnswer = ({ account_id, email, role, joined_at: joinedAt }: Row): WorkspaceMemberAnswer => ({
   account_id,

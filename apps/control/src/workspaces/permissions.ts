@@ -1,5 +1,5 @@
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
-import { ServiceError } from '@sotto/wire';
+import { Refused } from '../database/refused.ts';
 
 /** The weakest role that may do each action in a workspace. Every action of a session on a workspace is listed. */
 const weakestRoleFor = {
@@ -26,12 +26,14 @@ export type WorkspaceAction = keyof typeof weakestRoleFor;
 export const mayDo = (role: WorkspaceRole, action: WorkspaceAction): boolean =>
   isRoleAtLeast(role, weakestRoleFor[action]);
 
-/** Throws `forbidden` if a role is too weak. The message names both roles. */
-export function assertMay(role: WorkspaceRole, action: WorkspaceAction): void {
-  if (mayDo(role, action)) return;
-  const needed = weakestRoleFor[action];
-  const orStronger = needed === 'owner' ? '' : ' or a stronger one';
-  throw new ServiceError('forbidden', {
-    message: `This takes the role \`${needed}\`${orStronger} in this workspace; yours is \`${role}\`.`,
-  });
+/** A role that is too weak for an action. */
+export interface WeakRole {
+  readonly why: 'weak_role';
+  readonly role: WorkspaceRole;
+  /** The weakest role that may do it. */
+  readonly needed: WorkspaceRole;
 }
+
+/** Returns a refusal if a role is too weak. */
+export const weakRole = (role: WorkspaceRole, action: WorkspaceAction): Refused<WeakRole> | undefined =>
+  mayDo(role, action) ? undefined : new Refused({ why: 'weak_role', role, needed: weakestRoleFor[action] });

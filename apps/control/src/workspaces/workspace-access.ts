@@ -1,9 +1,9 @@
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { type Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
-import { notFound } from '../serve/not-found.ts';
-import { assertMay, type WorkspaceAction } from './permissions.ts';
+import { type WeakRole, type WorkspaceAction, weakRole } from './permissions.ts';
 
 /** An existing workspace, with the caller's role in it. */
 export interface WorkspaceAccess {
@@ -28,32 +28,33 @@ export interface WorkspaceQuestion {
 
 type Row = Omit<SqlRow<typeof workspaces>, 'deleted_at'> & { role: WorkspaceRole };
 
-/**
- * Returns the workspace if the caller may do the action in it. Throws `not_found` to callers outside it, so that ids
- * reveal nothing. Throws `forbidden` to members whose role is too weak.
- */
-export async function requireWorkspace(
+/** Callers outside a workspace cannot tell it from one that does not exist, so that ids reveal nothing. */
+export type NoAccess = { readonly why: 'no_workspace' } | WeakRole;
+
+/** Returns the workspace if the caller may do the action in it. */
+export async function accessWorkspace(
   client: pg.Pool | pg.PoolClient,
   { accountId, workspaceId, action }: WorkspaceQuestion,
-): Promise<WorkspaceAccess> {
+): Promise<WorkspaceAccess | Refused<NoAccess>> {
   const found = await findWorkspace(client, accountId, workspaceId);
-  if (found === undefined) throw notFound('workspace');
-  assertMay(found.role, action);
-  return found;
+  return found === undefined ? refused('no_workspace') : (weakRole(found.role, action) ?? found);
 }
 
 /**
  * Does the same within a transaction, and locks the workspace until it ends. Every change of the workspace, its members
  * or its keys takes this lock first. So a role that was strong enough at the check still is when the change is written.
  */
-export async function lockWorkspace(client: pg.PoolClient, question: WorkspaceQuestion): Promise<WorkspaceAccess> {
+export async function lockWorkspace(
+  client: pg.PoolClient,
+  question: WorkspaceQuestion,
+): Promise<WorkspaceAccess | Refused<NoAccess>> {
   const { accountId, workspaceId } = question;
   await client.query(
     'select 1 from workspaces where id = $2::uuid or ($2::uuid is null and account_id = $1 and is_default) for update',
     [accountId, workspaceId ?? null],
   );
   // Use a separate statement: one that waits for a lock sees other tables as they were before it waited.
-  return requireWorkspace(client, question);
+  return accessWorkspace(client, question);
 }
 
 /** Returns a workspace that the account owns or is a member of, with its role. */

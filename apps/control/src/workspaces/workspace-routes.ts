@@ -1,17 +1,22 @@
 import type { Maxima } from '@sotto/contract';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
-import { workspaceContracts } from '@sotto/contract/control/workspaces';
+import { type SetBudget, workspaceContracts } from '@sotto/contract/control/workspaces';
+import { type Nusd, usdToNusd } from '@sotto/money';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { orError } from '../database/refused.ts';
 import type { ControlEvents } from '../events.ts';
 import type { AttemptLimit } from '../limits/attempt-limit.ts';
+import { maximumErrors } from '../limits/maximum-errors.ts';
 import { type Mail, type Mailer, mailOf, oneLine } from '../mail/mail.ts';
 import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
+import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
-import { requireWorkspace } from './workspace-access.ts';
+import { accessErrors, requireWorkspace } from './require-workspace.ts';
 import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } from './workspace-store.ts';
 
 export interface WorkspaceRoutesDependencies {
@@ -34,54 +39,64 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
   serve(workspaceContracts)({
     'GET /v1/workspaces': ({ caller, query }) => listWorkspaces(pool, caller.accountId, query),
 
-    'POST /v1/workspaces': ({ caller, body }) =>
-      createWorkspace(pool, { accountId: caller.accountId, maxima }, body.name),
+    'POST /v1/workspaces': async ({ caller, body }) =>
+      orError(await createWorkspace(pool, { accountId: caller.accountId, maxima }, body.name), creationErrors),
 
-    'PATCH /v1/workspaces/{id}': ({ caller: { accountId }, params, body }) =>
-      renameWorkspace(pool, { accountId, workspaceId: params.id }, body.name),
+    'PATCH /v1/workspaces/{id}': async ({ caller: { accountId }, params, body }) =>
+      orError(await renameWorkspace(pool, { accountId, workspaceId: params.id }, body.name), accessErrors),
 
     'DELETE /v1/workspaces/{id}': async ({ caller: { accountId }, params }) => {
-      await projectKeys(projector, await deleteWorkspace(pool, { accountId, workspaceId: params.id }));
+      const deleted = await deleteWorkspace(pool, { accountId, workspaceId: params.id });
+      await projectKeys(projector, orError(deleted, deletionErrors));
       await projectBudgets(projector, params.id);
     },
 
-    'GET /v1/workspaces/{id}/members': ({ caller: { accountId }, params, query }) =>
-      listMembers(pool, { accountId, workspaceId: params.id }, query),
+    'GET /v1/workspaces/{id}/members': async ({ caller: { accountId }, params, query }) =>
+      orError(await listMembers(pool, { accountId, workspaceId: params.id }, query), accessErrors),
 
     'PATCH /v1/workspaces/{id}/members/{memberId}': async ({ caller: { accountId }, params, body }) => {
       const of = { accountId, workspaceId: params.id, memberId: params.memberId };
-      const { member, keyIds } = await changeRole(pool, of, body.role);
+      const { member, keyIds } = orError(await changeRole(pool, of, body.role), memberErrors);
       await projectKeys(projector, keyIds);
       return member;
     },
 
     'DELETE /v1/workspaces/{id}/members/{memberId}': async ({ caller: { accountId }, params }) => {
       const of = { accountId, workspaceId: params.id, memberId: params.memberId };
-      await projectKeys(projector, await removeMember(pool, of));
+      await projectKeys(projector, orError(await removeMember(pool, of), memberErrors));
     },
 
-    'GET /v1/workspaces/{id}/budgets': ({ caller: { accountId }, params, query }) =>
-      listBudgets(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
+    'GET /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, query }) =>
+      orError(
+        await listBudgets(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
+        accessErrors,
+      ),
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
-      const budget = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, body, now());
+      const asked = { limitNusd: readLimit(body), memberId: body.member_id, keyId: body.key_id };
+      const set = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, asked, now());
+      const budget = orError(set, budgetErrors);
       await projectBudgets(projector, params.id);
       return budget;
     },
 
     'DELETE /v1/workspaces/{id}/budgets/{budgetId}': async ({ caller: { accountId }, params }) => {
-      await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId);
+      orError(await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId), budgetErrors);
       await projectBudgets(projector, params.id);
     },
 
-    'GET /v1/workspaces/{id}/invitations': ({ caller: { accountId }, params, query }) =>
-      listInvitations(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
+    'GET /v1/workspaces/{id}/invitations': async ({ caller: { accountId }, params, query }) =>
+      orError(
+        await listInvitations(pool, { accountId, workspaceId: params.id }, { page: query, now: now() }),
+        accessErrors,
+      ),
 
     'POST /v1/workspaces/{id}/invitations': async ({ caller: { accountId, email }, params, body, request }) => {
       const workspaceId = params.id;
       await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
       await deps.admitMail(request, body.email);
-      const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId, maxima }, body, now());
+      const invited = await inviteAddress(pool, { accountId, workspaceId, maxima }, body, now());
+      const { invitation, workspace } = orError(invited, invitationErrors);
       // Do not wait: the answer's time would reveal how long the mail took. The answer contains the token anyway.
       void deps.mailer
         ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))
@@ -89,9 +104,51 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       return invitation;
     },
 
-    'DELETE /v1/workspaces/{id}/invitations/{invitationId}': ({ caller: { accountId }, params }) =>
-      withdrawInvitation(pool, { accountId, workspaceId: params.id }, params.invitationId),
+    'DELETE /v1/workspaces/{id}/invitations/{invitationId}': async ({ caller: { accountId }, params }) =>
+      orError(
+        await withdrawInvitation(pool, { accountId, workspaceId: params.id }, params.invitationId),
+        withdrawalErrors,
+      ),
   });
+}
+
+const conflict = (message: string, param?: string): ServiceError => new ServiceError('conflict', { message, param });
+
+const creationErrors = { ...accessErrors, ...maximumErrors };
+
+const deletionErrors = {
+  ...accessErrors,
+  default: () => conflict('The default workspace of an account cannot be deleted.'),
+};
+
+const memberErrors = {
+  ...accessErrors,
+  owner: () => conflict('A workspace has one owner, who stays until another member accepts an invitation as `owner`.'),
+  no_member: () => notFound('member'),
+};
+
+const budgetErrors = {
+  ...creationErrors,
+  no_member: () => notFound('member'),
+  no_key: () => notFound('key'),
+  no_budget: () => notFound('budget'),
+};
+
+const invitationErrors = {
+  ...creationErrors,
+  default: () => conflict('A default workspace stays with its account.'),
+  present: () => conflict('This address is in the workspace already.', 'email'),
+  no_member: () => conflict('Only a member can become the owner: invite them first.', 'role'),
+};
+
+const withdrawalErrors = { ...accessErrors, no_invitation: () => notFound('invitation') };
+
+/** Reads the limit of a budget. Throws `invalid_request` for an amount that the ledger cannot hold. */
+function readLimit({ limit_usd }: SetBudget): Nusd {
+  const limitNusd = usdToNusd(limit_usd);
+  if (limitNusd !== undefined) return limitNusd;
+  const message = `\`limit_usd\` is ${limit_usd}; it takes at most nine decimals.`;
+  throw new ServiceError('invalid_request', { message, param: 'limit_usd' });
 }
 
 /**

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
-import { initialPreferences, ServiceError } from '@sotto/wire';
+import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
-import { assertBelowMaximum, type Creation } from '../limits/maximum.ts';
+import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
-import { lockWorkspace, type WorkspaceAccess } from './workspace-access.ts';
+import { lockWorkspace, type NoAccess, type WorkspaceAccess } from './workspace-access.ts';
 
 type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & { role: WorkspaceRole };
 
@@ -37,16 +38,18 @@ export function listWorkspaces(
   });
 }
 
-/** Creates a workspace. Throws `conflict` if the account has reached the maximum. */
+/** Creates a workspace. */
 export async function createWorkspace(
   pool: pg.Pool,
   { accountId, maxima }: Creation,
   name: string,
-): Promise<WorkspaceAnswer> {
+): Promise<WorkspaceAnswer | Refused<NoAccess | AtMaximum>> {
   return inTransaction(pool, async (client) => {
     // A deletion of the account locks its workspaces, too.
-    await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
-    await assertBelowMaximum(client, 'workspaces', { accountId, maxima });
+    const own = await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
+    if (own instanceof Refused) return own;
+    const full = await atMaximum(client, 'workspaces', { accountId, maxima });
+    if (full !== undefined) return full;
     const { rows } = await client.query<Row>(
       `insert into workspaces (id, account_id, name, preferences) values ($1, $2, $3, $4)
        returning id, name, is_default, created_at, 'owner' as role`,
@@ -65,9 +68,14 @@ export interface InWorkspace {
   readonly workspaceId: string;
 }
 
-export async function renameWorkspace(pool: pg.Pool, caller: InWorkspace, name: string): Promise<WorkspaceAnswer> {
+export async function renameWorkspace(
+  pool: pg.Pool,
+  caller: InWorkspace,
+  name: string,
+): Promise<WorkspaceAnswer | Refused<NoAccess>> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'rename' });
+    if (workspace instanceof Refused) return workspace;
     await client.query('update workspaces set name = $2 where id = $1', [workspace.id, name]);
     await recordAct(client, {
       actor: byAccount(caller.accountId),
@@ -80,15 +88,16 @@ export async function renameWorkspace(pool: pg.Pool, caller: InWorkspace, name: 
 
 /**
  * Deletes a workspace, revokes its keys and removes its budgets in the same transaction. A key that is being created meanwhile is either
- * revoked with them or refused. Usage of the keys stays. Throws `conflict` for a default workspace. Returns the keys'
- * ids.
+ * revoked with them or refused. Usage of the keys stays. Refuses for a default workspace. Returns the keys' ids.
  */
-export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promise<readonly string[]> {
+export async function deleteWorkspace(
+  pool: pg.Pool,
+  caller: InWorkspace,
+): Promise<readonly string[] | Refused<NoAccess | { readonly why: 'default' }>> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'delete' });
-    if (workspace.isDefault) {
-      throw new ServiceError('conflict', { message: 'The default workspace of an account cannot be deleted.' });
-    }
+    if (workspace instanceof Refused) return workspace;
+    if (workspace.isDefault) return refused('default');
     await client.query('update workspaces set deleted_at = now() where id = $1', [workspace.id]);
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
     await client.query('delete from workspace_members where workspace_id = $1', [workspace.id]);

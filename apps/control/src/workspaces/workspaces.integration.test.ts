@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import { whileHeld } from '@sotto/test-servers';
-import { initialPreferences, ServiceError } from '@sotto/wire';
+import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused } from '../database/refused.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
+import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
@@ -40,7 +42,7 @@ async function shared(): Promise<Shared> {
   const owner = await person();
   return {
     owner,
-    workspaceId: (await createWorkspace(pool, { accountId: owner.accountId, maxima: usualMaxima }, 'Shared')).id,
+    workspaceId: (await done(createWorkspace(pool, { accountId: owner.accountId, maxima: usualMaxima }, 'Shared'))).id,
   };
 }
 
@@ -48,7 +50,7 @@ const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, wor
 const page = { limit: 100 };
 
 async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole): Promise<Invited> {
-  const { invitation } = await inviteAddress(pool, as(who, place), { email: to.email, role }, now);
+  const { invitation } = await done(inviteAddress(pool, as(who, place), { email: to.email, role }, now));
   return { ...to, by: { token: invitation.token } };
 }
 
@@ -57,18 +59,22 @@ const acceptOffer = (from: pg.Pool, invited: Invited, at: number) =>
 
 async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
   const who = await person();
-  await acceptOffer(pool, await offer(place.owner, who, place, role), now);
+  await done(acceptOffer(pool, await offer(place.owner, who, place, role), now));
   return who;
 }
 
 const rolesIn = async (place: Shared): Promise<ReadonlyMap<string, WorkspaceRole>> =>
   new Map(
-    (await listMembers(pool, as(place.owner, place), page)).data.map(({ account_id, role }) => [account_id, role]),
+    (await done(listMembers(pool, as(place.owner, place), page))).data.map(({ account_id, role }) => [
+      account_id,
+      role,
+    ]),
   );
 
 const makeKey = (who: Person, { workspaceId }: Shared) =>
   inTransaction(pool, async (client) => {
     const found = await lockWorkspace(client, { accountId: who.accountId, workspaceId, action: 'useOwnKeys' });
+    if (found instanceof Refused) return found;
     const kind = 'inference' as const;
     return insertKey(client, {
       accountId: found.accountId,
@@ -88,16 +94,6 @@ async function workingKeys({ workspaceId }: Shared): Promise<string[]> {
   );
   return rows.map(({ id }) => id);
 }
-
-/** Result of a promise: `done`, or the type of its error. */
-const endOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'done',
-    (error: unknown) => {
-      if (error instanceof ServiceError) return error.type;
-      throw error;
-    },
-  );
 
 /**
  * Locks the workspace's row until everything in `works` waits for it. Then each has begun before any has written. The
@@ -121,7 +117,7 @@ describe('at the same time', () => {
       () => changeRole(pool, { ...as(ann, place), memberId: ben.accountId }, 'viewer'),
       () => changeRole(pool, { ...as(ben, place), memberId: ann.accountId }, 'viewer'),
     ]);
-    expect(ends.sort()).toEqual(['done', 'forbidden']);
+    expect(ends.sort()).toEqual(['done', 'weak_role']);
     const roles = await rolesIn(place);
     expect([roles.get(ann.accountId), roles.get(ben.accountId)].sort()).toEqual(['admin', 'viewer']);
   });
@@ -133,7 +129,7 @@ describe('at the same time', () => {
       () => removeMember(pool, { ...as(ann, place), memberId: ben.accountId }),
       () => removeMember(pool, { ...as(ben, place), memberId: ann.accountId }),
     ]);
-    expect(ends.sort()).toEqual(['done', 'not_found']);
+    expect(ends.sort()).toEqual(['done', 'no_workspace']);
     expect((await rolesIn(place)).size).toBe(2);
   });
 
@@ -142,7 +138,11 @@ describe('at the same time', () => {
     const ann = await person();
     const invited = await offer(place.owner, ann, place, 'member');
     const accept = () => acceptOffer(pool, invited, now);
-    expect((await allAtOnce(place, [accept, accept, accept])).sort()).toEqual(['done', 'not_found', 'not_found']);
+    expect((await allAtOnce(place, [accept, accept, accept])).sort()).toEqual([
+      'done',
+      'no_invitation',
+      'no_invitation',
+    ]);
     expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
   });
 
@@ -152,12 +152,12 @@ describe('at the same time', () => {
     const invited = await offer(place.owner, ann, place, 'member');
     const {
       data: [waiting],
-    } = await listInvitations(pool, as(place.owner, place), { page, now });
+    } = await done(listInvitations(pool, as(place.owner, place), { page, now }));
     const ends = await allAtOnce(place, [
       () => acceptOffer(pool, invited, now),
       () => withdrawInvitation(pool, as(place.owner, place), waiting?.id ?? ''),
     ]);
-    expect(ends.toSorted()).toEqual(['done', 'not_found']);
+    expect(ends.toSorted()).toEqual(['done', 'no_invitation']);
     expect((await rolesIn(place)).has(ann.accountId)).toBe(ends[0] === 'done');
   });
 
@@ -173,7 +173,7 @@ describe('at the same time', () => {
       () => acceptOffer(pool, invited, now),
     ]);
     expect(ends[1]).toBe('done');
-    for (const end of ends) expect(['done', 'not_found']).toContain(end);
+    for (const end of ends) expect(['done', 'no_workspace', 'no_invitation']).toContain(end);
     expect(await workingKeys(place)).toEqual([]);
     for (const { accountId } of [ann, ben, place.owner]) {
       expect((await listWorkspaces(pool, accountId, page)).data.map(({ id }) => id)).not.toContain(place.workspaceId);
@@ -185,8 +185,8 @@ describe('at the same time', () => {
   it('a member creates a key and is removed: no key of theirs works', async () => {
     const place = await shared();
     const ann = await join(place, 'member');
-    const others = await makeKey(place.owner, place);
-    await makeKey(ann, place);
+    const others = await done(makeKey(place.owner, place));
+    await done(makeKey(ann, place));
     await allAtOnce(place, [
       () => makeKey(ann, place),
       () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
@@ -203,9 +203,9 @@ describe('at the same time', () => {
       () => changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member'),
     ]);
     expect(demoted).toBe('done');
-    expect(['done', 'forbidden']).toContain(put);
+    expect(['done', 'weak_role']).toContain(put);
     const again = putWorkspacePreferences(pool, { ...as(ann, place), sent: initialPreferences });
-    expect(await endOf(again)).toBe('forbidden');
+    expect(await endOf(again)).toBe('weak_role');
   });
 
   it('a workspace is deleted and charges booked: both lock the keys in one order, so that they cannot deadlock', async () => {
@@ -219,7 +219,7 @@ describe('at the same time', () => {
       waiting: 'with changing as',
       meanwhile: async (holder: pg.PoolClient) => expect((await holder.query(others, values)).rowCount).toBe(3),
     };
-    await whileHeld(pool, held, [() => deleteWorkspace(pool, as(place.owner, place))]);
+    await whileHeld(pool, held, [() => done(deleteWorkspace(pool, as(place.owner, place)))]);
   });
 
   it('the future owner is removed and accepts: the workspace has exactly one owner', async () => {
@@ -248,7 +248,7 @@ describe('at the same time', () => {
       Array.from({ length: 8 }, () => endOf(createWorkspace(pool, { accountId, maxima: usualMaxima }, 'more'))),
     );
     expect(ends.filter((end) => end === 'done')).toHaveLength(2);
-    expect(ends.filter((end) => end === 'conflict')).toHaveLength(6);
+    expect(ends.filter((end) => end === 'at_maximum')).toHaveLength(6);
   });
 });
 
@@ -259,7 +259,7 @@ describe('invitations', () => {
     const invited = await offer(place.owner, ann, place, 'admin');
     const stolen = { ...eve, by: invited.by };
     for (const use of [acceptOffer, declineInvitation, readOffer]) {
-      expect(await endOf(use(pool, stolen, now))).toBe('forbidden');
+      expect(await endOf(use(pool, stolen, now))).toBe('other_address');
     }
     expect(await readOffer(pool, invited, now)).toMatchObject({
       workspace: 'Shared',
@@ -274,10 +274,7 @@ describe('invitations', () => {
     const ann = await join(place, 'member');
     const roleAfter = async (role: WorkspaceRole) => {
       const elsewhere = { ...ann, email: `${randomUUID()}@people.example` };
-      const { workspace } = await acceptInvitation(pool, await offer(place.owner, elsewhere, place, role), {
-        maxima: usualMaxima,
-        now,
-      });
+      const { workspace } = await done(acceptOffer(pool, await offer(place.owner, elsewhere, place, role), now));
       return workspace.role;
     };
     expect(await roleAfter('viewer')).toBe('member');
@@ -290,24 +287,24 @@ describe('invitations', () => {
     const invited = await offer(place.owner, await person(), place, 'member');
     expect(await endOf(readOffer(pool, invited, now + 7 * dayMs - 1))).toBe('done');
     for (const use of [acceptOffer, declineInvitation, readOffer]) {
-      expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('not_found');
+      expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('no_invitation');
     }
-    expect((await listInvitations(pool, as(place.owner, place), { page, now: now + 7 * dayMs })).data).toEqual([]);
+    const left = await done(listInvitations(pool, as(place.owner, place), { page, now: now + 7 * dayMs }));
+    expect(left.data).toEqual([]);
   });
 
   it('are void once they are declined or replaced, or their creator is not an admin any more', async () => {
     const place = await shared();
     const [ann, ben] = [await join(place, 'admin'), await person()];
     const declined = await offer(ann, ben, place, 'member');
-    await declineInvitation(pool, declined, now);
+    await done(declineInvitation(pool, declined, now));
     const replaced = await offer(ann, ben, place, 'admin');
     const last = await offer(ann, ben, place, 'viewer');
-    expect((await listInvitations(pool, as(ann, place), { page, now })).data.map(({ role }) => role)).toEqual([
-      'viewer',
-    ]);
-    await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member');
+    const pending = await done(listInvitations(pool, as(ann, place), { page, now }));
+    expect(pending.data.map(({ role }) => role)).toEqual(['viewer']);
+    await done(changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member'));
     for (const void_ of [declined, replaced, last]) {
-      expect(await endOf(acceptOffer(pool, void_, now))).toBe('not_found');
+      expect(await endOf(acceptOffer(pool, void_, now))).toBe('no_invitation');
     }
   });
 
@@ -328,13 +325,13 @@ describe('invitations', () => {
     const known = await person();
     const shapes = await Promise.all(
       [known.email, `${randomUUID()}@nobody.example`].map(async (email) => {
-        const made = await inviteAddress(pool, as(place.owner, place), { email, role: 'member' }, now);
+        const made = await done(inviteAddress(pool, as(place.owner, place), { email, role: 'member' }, now));
         return { ...made, invitation: { ...made.invitation, id: '', email: '', token: '', created_at: '' } };
       }),
     );
     expect(shapes[0]).toEqual(shapes[1]);
     for (const email of [known.email, `${randomUUID()}@nobody.example`]) {
-      expect(await endOf(inviteAddress(pool, as(place.owner, place), { email, role: 'owner' }, now))).toBe('conflict');
+      expect(await endOf(inviteAddress(pool, as(place.owner, place), { email, role: 'owner' }, now))).toBe('no_member');
     }
   });
 
@@ -343,19 +340,16 @@ describe('invitations', () => {
     const [ann, ben] = [await join(place, 'member'), await join(place, 'admin')];
     await makeKey(ben, place);
     expect(await endOf(inviteAddress(pool, as(ben, place), { email: ann.email, role: 'owner' }, now))).toBe(
-      'forbidden',
+      'weak_role',
     );
-    const { workspace, keyIds } = await acceptInvitation(pool, await offer(place.owner, ann, place, 'owner'), {
-      maxima: usualMaxima,
-      now,
-    });
+    const { workspace, keyIds } = await done(acceptOffer(pool, await offer(place.owner, ann, place, 'owner'), now));
     expect(workspace).toMatchObject({ id: place.workspaceId, role: 'owner' });
     expect(keyIds).toHaveLength(1);
     expect(await workingKeys(place)).toEqual([]);
     const roles = await rolesIn(place);
     expect([place.owner, ann, ben].map(({ accountId }) => roles.get(accountId))).toEqual(['admin', 'owner', 'admin']);
     const { rows } = await pool.query<{ account_id: string }>('select account_id from api_keys where id = $1', [
-      (await makeKey(ben, place)).id,
+      (await done(makeKey(ben, place))).id,
     ]);
     expect(rows[0]?.account_id).toBe(ann.accountId);
   });
@@ -366,12 +360,12 @@ describe('keys of members', () => {
     const place = await shared();
     const [ann, ben, cat] = [await join(place, 'member'), await join(place, 'admin'), await join(place, 'member')];
     for (const who of [ann, ben, cat]) await makeKey(who, place);
-    const kept = await makeKey(place.owner, place);
-    const { keyIds } = await changeRole(pool, { ...as(place.owner, place), memberId: ben.accountId }, 'member');
+    const kept = await done(makeKey(place.owner, place));
+    const { keyIds } = await done(changeRole(pool, { ...as(place.owner, place), memberId: ben.accountId }, 'member'));
     expect(keyIds).toEqual([]);
-    await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'viewer');
-    await removeMember(pool, { ...as(ben, place), memberId: ben.accountId });
-    await removeMember(pool, { ...as(place.owner, place), memberId: cat.accountId });
+    await done(changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'viewer'));
+    await done(removeMember(pool, { ...as(ben, place), memberId: ben.accountId }));
+    await done(removeMember(pool, { ...as(place.owner, place), memberId: cat.accountId }));
     expect(await workingKeys(place)).toEqual([kept.id]);
   });
 });

@@ -8,7 +8,7 @@ import type { Domain } from '../domain.ts';
 import { type AttemptLimit, attemptLimit } from '../limits/attempt-limit.ts';
 import type { Serve } from '../serve/serve.ts';
 import { serveInvitations } from './invitation-routes.ts';
-import { requireWorkspace } from './workspace-access.ts';
+import { requireWorkspace } from './require-workspace.ts';
 import { serveWorkspaces, type WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
 export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies, 'admitMail'> {

@@ -1,8 +1,8 @@
 import { type Nusd, orderTotal } from '@sotto/money';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { isUniqueViolation } from '../../database/failures.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { Refused } from '../../database/refused.ts';
 import type { Package } from '../billing-plan.ts';
 import type { OrderRecord } from '../orders/order-record.ts';
 import { createOrder, openOrder, type PlaceDependencies } from '../orders/place-order.ts';
@@ -120,7 +120,7 @@ async function orderWithin(
     card,
     formId: undefined,
   });
-  return made instanceof ServiceError ? 'limit' : made;
+  return made instanceof Refused ? 'limit' : made;
 }
 
 /** Returns the cost of this calendar month's (UTC) automatic orders, paid or still open, with fees. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAccount } from '../../accounts/ensure-account.ts';
+import { orError } from '../../database/refused.ts';
 import { controlEvents } from '../../events.ts';
 import { openTestDatabase } from '../../testing/test-database.integration.ts';
 import { parseBilling } from '../billing-plan.ts';
@@ -16,8 +17,14 @@ import {
   RailUnavailableError,
 } from '../rails/rail.ts';
 import { applyEvent } from './apply-event.ts';
+import { orderErrors } from './order-errors.ts';
 import { openingLeaseMs } from './order-record.ts';
-import { type AskedWallet, forgetUnpaid, orderWallet, walletOrdersAMinute } from './order-wallet.ts';
+import {
+  type AskedWallet,
+  forgetUnpaid,
+  orderWallet as placeWalletOrder,
+  walletOrdersAMinute,
+} from './order-wallet.ts';
 import { type AskedOrder, type PlaceDependencies, placeOrder } from './place-order.ts';
 import { reconcileOrders } from './reconcile.ts';
 
@@ -63,8 +70,11 @@ async function till() {
     seller: plan.value.file.seller,
     now: () => nowMs,
   });
-  return { rail, deps, place: (nowMs: number) => placeOrder(deps(nowMs), asked) };
+  return { rail, deps, place: async (nowMs: number) => orError(await placeOrder(deps(nowMs), asked), orderErrors) };
 }
+
+const orderWallet = async (deps: PlaceDependencies, asked: AskedWallet) =>
+  orError(await placeWalletOrder(deps, asked), orderErrors);
 
 /** Resolves when the rail is called. The call never returns, as if the process had died meanwhile. */
 const askedInVain = (rail: CountingRail): Promise<void> =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RailName } from '@sotto/contract/control/orders';
-import { type Nusd, nusdToUsd } from '@sotto/money';
-import { ServiceError } from '@sotto/wire';
+import type { Nusd } from '@sotto/money';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { Refused, refused } from '../../database/refused.ts';
 import { lockAccount } from '../../ledger/post-transaction.ts';
 import type { BillingPlan, Package } from '../billing-plan.ts';
 import { type PaymentRail, RailError, RailUnavailableError } from '../rails/rail.ts';
@@ -33,6 +33,40 @@ export interface PlacedOrder {
   readonly isNew: boolean;
 }
 
+export interface NoPackage {
+  readonly why: 'no_package';
+  /** The ids of the packages for sale. */
+  readonly packages: readonly string[];
+}
+
+export interface RailOff {
+  readonly why: 'rail_off';
+  readonly rail: RailName;
+  readonly enabled: readonly RailName[];
+}
+
+/** The rail was asked, and refuses the order. */
+export interface RailRefused {
+  readonly why: 'rail_refused';
+}
+
+/** A limit of the deployment: of open orders, or of the amount in 24 hours or of a balance. */
+export type OverLimit =
+  | { readonly why: 'open_orders'; readonly count: number }
+  | { readonly why: 'a_day'; readonly mostNusd: Nusd }
+  | { readonly why: 'balance'; readonly mostNusd: Nusd };
+
+/** `other_order`: the form has placed an order that asks for something else. */
+export type NotPlaced =
+  | NoPackage
+  | RailOff
+  | RailRefused
+  | NotCreated
+  | { readonly why: 'other_order'; readonly orderId: string };
+
+/** `deleted`: its owner deleted the account while the order waited for its lock. */
+type NotCreated = OverLimit | { readonly why: 'deleted' };
+
 /**
  * Places an order for a person. Its row is stored before the rail is called, so that a payment never arrives for an
  * unknown order. If the rail cannot be reached, the order stays `created`, and the reconcile loop opens it.
@@ -41,47 +75,50 @@ export interface PlacedOrder {
  * its order is looked up, and a unique index guarantees it. One process opens the order at its rail. If that process
  * dies, its lease ends. The loop or a repeated form then takes the lease and continues.
  */
-export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Promise<PlacedOrder> {
+export async function placeOrder(
+  deps: PlaceDependencies,
+  asked: AskedOrder,
+): Promise<PlacedOrder | Refused<NotPlaced>> {
   const before = await findBefore(deps.pool, asked);
-  if (before !== undefined) return { order: await resume(deps, before), isNew: false };
+  if (before instanceof Refused) return before;
+  if (before !== undefined) return placedAs(await resume(deps, before), false);
   const rail = deps.rails[asked.rail];
-  if (rail === undefined) throw railIsOff(deps.rails, asked.rail);
+  if (rail === undefined) return railIsOff(deps.rails, asked.rail);
   const bought = packageOf(deps.plan, asked.packageId);
-  const placed = await inTransaction(deps.pool, async (client): Promise<PlacedOrder> => {
+  if (bought instanceof Refused) return bought;
+  const placed = await inTransaction(deps.pool, async (client): Promise<PlacedOrder | Refused<NotPlaced>> => {
     await lockAccount(client, asked.accountId);
     const meanwhile = await findBefore(client, asked);
+    if (meanwhile instanceof Refused) return meanwhile;
     if (meanwhile !== undefined) return { order: meanwhile, isNew: false };
     const order = await createOrder(client, deps, { ...asked, bought, automatic: false, card: undefined });
-    if (order instanceof ServiceError) throw order;
-    return { order, isNew: true };
+    return placedAs(order, true);
   });
-  return placed.isNew ? { order: await openNew(deps, placed.order), isNew: true } : placed;
+  if (placed instanceof Refused || !placed.isNew) return placed;
+  return placedAs(await openNew(deps, placed.order), true);
 }
 
-export function packageOf({ packages }: BillingPlan, packageId: string): Package {
-  const bought = packages.get(packageId);
-  if (bought !== undefined) return bought;
-  throw new ServiceError('invalid_request', {
-    message: `\`package_id\` must be ${[...packages.keys()].map((id) => `\`${id}\``).join(' or ')}.`,
-    param: 'package_id',
-  });
-}
+const placedAs = <R extends Refused<NotPlaced>>(order: OrderRecord | R, isNew: boolean): PlacedOrder | R =>
+  order instanceof Refused ? order : { order, isNew };
 
-/** Returns the order that the form has created. Throws `conflict` if it asked for something else. */
-async function findBefore(db: pg.Pool | pg.PoolClient, asked: AskedOrder): Promise<OrderRecord | undefined> {
+export const packageOf = ({ packages }: BillingPlan, packageId: string): Package | Refused<NoPackage> =>
+  packages.get(packageId) ?? new Refused({ why: 'no_package', packages: [...packages.keys()] });
+
+/** Returns the order that the form has created. */
+async function findBefore(
+  db: pg.Pool | pg.PoolClient,
+  asked: AskedOrder,
+): Promise<OrderRecord | Refused<{ readonly why: 'other_order'; readonly orderId: string }> | undefined> {
   const { accountId, formId } = asked;
   const order = formId === undefined ? undefined : await findFormsOrder(db, accountId, formId);
   if (order === undefined) return undefined;
   const { packageId, rail, saveCard } = order;
   if (packageId === asked.packageId && rail === asked.rail && saveCard === asked.saveCard) return order;
-  throw new ServiceError('conflict', {
-    message: `\`form_id\` belongs to order \`${order.id}\`, which asks for something else. Make a new one for each order.`,
-    param: 'form_id',
-  });
+  return new Refused({ why: 'other_order', orderId: order.id });
 }
 
 /** Continues an order whose opener did not finish. */
-export async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
+export async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord | Refused<RailRefused>> {
   const now = new Date(deps.now());
   const lease = { now, until: new Date(now.getTime() + openingLeaseMs) };
   if (order.status !== 'created' || !(await claimOpening(deps.pool, order.id, lease))) return order;
@@ -89,12 +126,14 @@ export async function resume(deps: PlaceDependencies, order: OrderRecord): Promi
 }
 
 /** Opens an order that this process has the lease of. */
-export async function openNew(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
+export async function openNew(
+  deps: PlaceDependencies,
+  order: OrderRecord,
+): Promise<OrderRecord | Refused<RailRefused>> {
   const rail = deps.rails[order.rail];
   if (rail === undefined) return order;
   const { order: opened, isRefused } = await openOrder(deps, { rail, order, source: 'order' });
-  if (isRefused) throw new ServiceError('rail_error', { mustNotRetry: true });
-  return opened;
+  return isRefused ? refused('rail_refused') : opened;
 }
 
 interface NewOrder {
@@ -113,15 +152,14 @@ export async function createOrder(
   client: pg.PoolClient,
   deps: Pick<PlaceDependencies, 'plan' | 'now'>,
   requested: NewOrder,
-): Promise<OrderRecord | ServiceError> {
+): Promise<OrderRecord | Refused<NotCreated>> {
   const { bought, accountId } = requested;
   const account = await lockAccount(client, accountId);
   if (account === undefined) throw new Error('there is no such account');
   const deleted = await client.query('select 1 from accounts where id = $1 and deleted_at is not null', [accountId]);
-  // Its owner deleted it while this order waited for the lock.
-  if (deleted.rowCount === 1) return new ServiceError('conflict', { message: 'This account was deleted.' });
+  if (deleted.rowCount === 1) return refused('deleted');
   const so = await orderedSoFar(client, { accountId, balanceNusd: account.balanceNusd, now: new Date(deps.now()) });
-  return limitError(deps.plan, bought, so) ?? insertNew(client, deps, requested);
+  return overLimit(deps.plan, bought, so) ?? insertNew(client, deps, requested);
 }
 
 /** Inserts an order, with the lease of this process to open it. */
@@ -146,14 +184,8 @@ export async function insertNew(
   );
 }
 
-export function railIsOff(rails: Rails, name: RailName): ServiceError {
-  const enabled = Object.values(rails).flatMap((rail) => (rail === undefined ? [] : `\`${rail.name}\``));
-  const others = enabled.length === 0 ? 'No way to pay is switched on.' : `These are on: ${enabled.join(', ')}.`;
-  return new ServiceError('rail_disabled', {
-    message: `Payment by \`${name}\` is switched off on this deployment. ${others}`,
-    param: 'rail',
-  });
-}
+export const railIsOff = (rails: Rails, rail: RailName): Refused<RailOff> =>
+  new Refused({ why: 'rail_off', rail, enabled: Object.values(rails).flatMap((on) => on?.name ?? []) });
 
 /** The result of opening. A refusal is final. If the rail was unavailable, a later attempt may succeed. */
 interface Opening {
@@ -216,21 +248,16 @@ async function orderedSoFar(
   };
 }
 
-/** Returns the error for a package that the account may not order now, or undefined if it may. */
-function limitError(
+/** Returns the limit that keeps the account from ordering a package now. */
+function overLimit(
   { limits }: Pick<BillingPlan, 'limits'>,
   { amountNusd }: Package,
   so: OrderedSoFar,
-): ServiceError | undefined {
-  const refused = (message: string) => new ServiceError('top_up_limit', { message, param: 'package_id' });
-  if (so.openOrders >= limits.maxOpenOrders) {
-    return refused(`There are ${so.openOrders} open orders already. Pay one of them, or wait until one expires.`);
-  }
-  if (so.dayNusd + amountNusd > limits.maxPerDayNusd) {
-    return refused(`At most ${nusdToUsd(limits.maxPerDayNusd)} USD can be ordered in 24 hours.`);
-  }
-  if (so.balanceNusd + so.openNusd + amountNusd > limits.maxBalanceNusd) {
-    return refused(`A balance, with open orders, can be topped up to at most ${nusdToUsd(limits.maxBalanceNusd)} USD.`);
-  }
+): Refused<OverLimit> | undefined {
+  if (so.openOrders >= limits.maxOpenOrders) return new Refused({ why: 'open_orders', count: so.openOrders });
+  if (so.dayNusd + amountNusd > limits.maxPerDayNusd)
+    return new Refused({ why: 'a_day', mostNusd: limits.maxPerDayNusd });
+  if (so.balanceNusd + so.openNusd + amountNusd > limits.maxBalanceNusd)
+    return new Refused({ why: 'balance', mostNusd: limits.maxBalanceNusd });
   return undefined;
 }

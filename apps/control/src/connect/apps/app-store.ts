@@ -2,14 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { ActName } from '@sotto/contract/control/audit';
 import type { AppAnswer, CreateApp, UpdateApp } from '@sotto/contract/control/connect';
 import { hashSecret } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { assertBelowMaximum, type Creation } from '../../limits/maximum.ts';
-import { notFound } from '../../serve/not-found.ts';
+import { type Refused, refused } from '../../database/refused.ts';
+import { type AtMaximum, atMaximum, type Creation } from '../../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../../serve/page-cursor.ts';
 import { endGrants } from '../grants/end-grants.ts';
 
@@ -40,13 +39,15 @@ export function listApps(
   });
 }
 
-/**
- * Registers an app. The answer contains the secret of a confidential app, which is not stored. Throws `conflict` at the
- * limit.
- */
-export async function createApp(pool: pg.Pool, { accountId, maxima }: Creation, asked: CreateApp): Promise<AppAnswer> {
+/** Registers an app. The answer contains the secret of a confidential app, which is not stored. */
+export async function createApp(
+  pool: pg.Pool,
+  { accountId, maxima }: Creation,
+  asked: CreateApp,
+): Promise<AppAnswer | Refused<AtMaximum>> {
   return inTransaction(pool, async (client) => {
-    await assertBelowMaximum(client, 'apps', { accountId, maxima });
+    const full = await atMaximum(client, 'apps', { accountId, maxima });
+    if (full !== undefined) return full;
     const secret = asked.type === 'confidential' ? newSecret() : undefined;
     const { rows } = await client.query<Row>(
       `insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes,
@@ -75,10 +76,13 @@ export interface OfApp {
   readonly appId: string;
 }
 
+type NoApp = { readonly why: 'no_app' };
+
 /** Changes the given fields. A different set of redirect URIs ends the app's grants. */
-export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Promise<ChangedApp> {
+export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Promise<ChangedApp | Refused<NoApp>> {
   return inTransaction(pool, async (client) => {
     const before = await lockApp(client, of);
+    if (before === undefined) return refused('no_app');
     const { rows } = await client.query<Row>(
       `update connect_apps set name = coalesce($2, name), homepage = coalesce($3, homepage),
          redirect_uris = coalesce($4::jsonb, redirect_uris),
@@ -100,12 +104,15 @@ export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Pr
   });
 }
 
-/** Replaces the secret of an app. The old secret and all grants end at once. Throws `conflict` for a public app. */
-export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp> {
+/** Replaces the secret of an app. The old secret and all grants end at once. A public app has none. */
+export async function rotateSecret(
+  pool: pg.Pool,
+  of: OfApp,
+): Promise<ChangedApp | Refused<NoApp | { readonly why: 'public' }>> {
   return inTransaction(pool, async (client) => {
-    const { type } = await lockApp(client, of);
-    if (type === 'public')
-      throw new ServiceError('conflict', { message: 'A public app has no secret: PKCE protects its codes.' });
+    const app = await lockApp(client, of);
+    if (app === undefined) return refused('no_app');
+    if (app.type === 'public') return refused('public');
     const secret = newSecret();
     const { rows } = await client.query<Row>(
       `update connect_apps set secret_hash = $2, secret_created_at = now() where id = $1 returning ${columns}`,
@@ -117,9 +124,9 @@ export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp
 }
 
 /** Disables an app for good and ends its grants. Returns the ids of their keys. */
-export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly string[]> {
+export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly string[] | Refused<NoApp>> {
   return inTransaction(pool, async (client) => {
-    await lockApp(client, of);
+    if ((await lockApp(client, of)) === undefined) return refused('no_app');
     await client.query('update connect_apps set disabled_at = now() where id = $1', [of.appId]);
     await recordChange(client, of, 'app_disabled');
     return endGrants(client, { appId: of.appId });
@@ -142,14 +149,12 @@ const recordChange = (client: pg.PoolClient, { accountId, appId }: OfApp, act: A
   recordAct(client, { actor: byAccount(accountId), act, accountId, details: { app_id: appId } });
 
 /** Locks an enabled app of an account, so that no grant is created for it until this transaction ends. */
-async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row> {
+async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row | undefined> {
   const { rows } = await client.query<Row>(
     `select ${columns} from connect_apps where id = $1 and account_id = $2 and disabled_at is null for update`,
     [appId, accountId],
   );
-  const [row] = rows;
-  if (row === undefined) throw notFound('app');
-  return row;
+  return rows[0];
 }
 
 function one(rows: readonly Row[]): Row {

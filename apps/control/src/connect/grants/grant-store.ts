@@ -3,16 +3,15 @@ import type { Maxima } from '@sotto/contract';
 import type { AppScope } from '@sotto/contract/control/app-scopes';
 import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
+import { Refused, refused } from '../../database/refused.ts';
 import type { apiKeys } from '../../database/schema.ts';
 import { insertKey } from '../../keys/key-store.ts';
-import { assertBelowMaximum } from '../../limits/maximum.ts';
-import { notFound } from '../../serve/not-found.ts';
-import { assertMay } from '../../workspaces/permissions.ts';
-import { lockWorkspace } from '../../workspaces/workspace-access.ts';
+import { type AtMaximum, atMaximum } from '../../limits/maximum.ts';
+import { type WeakRole, weakRole } from '../../workspaces/permissions.ts';
+import { lockWorkspace, type NoAccess } from '../../workspaces/workspace-access.ts';
 import { endGrants } from './end-grants.ts';
 
 type Row = SqlRow<typeof connectGrants> &
@@ -54,25 +53,24 @@ export async function hasActiveGrant(pool: pg.Pool, accountId: string, appId: st
 
 /**
  * Ends a grant. Its creator may, and so may a member who may revoke every key of its workspace. Returns the keys' ids,
- * or none if the grant had ended already. Throws `not_found` to callers outside the workspace, and `forbidden` to
- * members whose role is too weak.
+ * or none if the grant had ended already. Callers outside the workspace cannot tell the grant from one that does not exist.
  */
 export async function disconnect(
   client: pg.PoolClient,
   { accountId, grantId }: { readonly accountId: string; readonly grantId: string },
-): Promise<readonly string[]> {
+): Promise<readonly string[] | Refused<WeakRole | { readonly why: 'no_grant' }>> {
   const { rows } = await client.query<{ account_id: string; workspace_id: string }>(
     `select g.account_id, k.workspace_id from connect_grants g join api_keys k on k.id = g.key_id where g.id = $1`,
     [grantId],
   );
   const [grant] = rows;
-  if (grant === undefined) throw notFound('grant');
+  if (grant === undefined) return refused('no_grant');
   if (grant.account_id !== accountId) {
     const { workspace_id: workspaceId } = grant;
-    const { role } = await lockWorkspace(client, { accountId, workspaceId, action: 'read' }).catch((error: unknown) => {
-      throw error instanceof ServiceError && error.type === 'not_found' ? notFound('grant') : error;
-    });
-    assertMay(role, 'useAllKeys');
+    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'read' });
+    if (workspace instanceof Refused) return refused('no_grant');
+    const weak = weakRole(workspace.role, 'useAllKeys');
+    if (weak !== undefined) return weak;
   }
   return endGrants(client, { grantIds: [grantId] });
 }
@@ -117,27 +115,29 @@ export interface CreatedGrant {
   readonly keyIds: readonly string[];
 }
 
-/**
- * Creates a grant with its key, within the caller's transaction. Throws like `lockWorkspace` if the account may not use
- * keys in the workspace. Throws `conflict` if the app was disabled or changed since it asked.
- */
-export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promise<CreatedGrant> {
+/** Creates a grant with its key, within the caller's transaction. `app_changed`: the app was disabled or changed since it asked. */
+export async function createGrant(
+  client: pg.PoolClient,
+  grant: NewGrant,
+): Promise<CreatedGrant | Refused<NoAccess | AtMaximum | { readonly why: 'app_changed' }>> {
   const workspace = await lockWorkspace(client, {
     accountId: grant.accountId,
     workspaceId: grant.workspaceId,
     action: 'useOwnKeys',
   });
+  if (workspace instanceof Refused) return workspace;
   const { rows } = await client.query<{ name: string }>(
     'select name from connect_apps where id = $1 and disabled_at is null and redirect_uris ? $2 for share',
     [grant.appId, grant.redirectUri],
   );
   const [app] = rows;
-  if (app === undefined) throw changedMeanwhile();
-  await assertBelowMaximum(client, 'keys', {
+  if (app === undefined) return refused('app_changed');
+  const full = await atMaximum(client, 'keys', {
     accountId: workspace.accountId,
     creatorId: grant.accountId,
     maxima: grant.maxima,
   });
+  if (full !== undefined) return full;
   // Drop the key's secret: only the app's tokens can use this key.
   const { id: keyId } = await insertKey(client, {
     accountId: workspace.accountId,
@@ -162,7 +162,3 @@ export async function createGrant(client: pg.PoolClient, grant: NewGrant): Promi
   const ended = await endGrants(client, { grantIds: beyond.rows.map(({ id }) => id) });
   return { grantId, keyIds: [keyId, ...ended] };
 }
-
-/** Thrown when an app was disabled or changed since it sent its request. */
-export const changedMeanwhile = (): ServiceError =>
-  new ServiceError('conflict', { message: 'The app has changed since it asked. Go back to it and start again.' });

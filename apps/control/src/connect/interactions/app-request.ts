@@ -1,8 +1,7 @@
 import { type AppScope, appScopes } from '@sotto/contract/control/app-scopes';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
-import { changedMeanwhile } from '../grants/grant-store.ts';
+import { type Refused, refused } from '../../database/refused.ts';
 import { artifactId } from '../protocol/artifact-store.ts';
 import type { OidcProvider } from '../protocol/provider.ts';
 
@@ -30,25 +29,21 @@ const paramsSchema = z.object({
 });
 
 /**
- * Reads a request. Throws `conflict` if its app is disabled or no longer lists the redirect URI. Throws
- * `invalid_request` if none of its scopes is allowed.
+ * Reads a request. `app_changed`: its app is disabled or no longer lists the redirect URI. `no_scope`: none of its scopes is
+ * allowed.
  */
 export async function readAppRequest(
   provider: OidcProvider,
   interaction: Interaction,
   now: number,
-): Promise<AppRequest> {
+): Promise<AppRequest | Refused<{ readonly why: 'app_changed' } | { readonly why: 'no_scope' }>> {
   const params = paramsSchema.parse(interaction.params);
   const client = await provider.Client.find(params.client_id);
-  if (client === undefined || !client.redirectUriAllowed(params.redirect_uri)) throw changedMeanwhile();
+  if (client === undefined || !client.redirectUriAllowed(params.redirect_uri)) return refused('app_changed');
   const asked = params.scope.split(' ');
   const allowed = client.scope?.split(' ') ?? [];
   const scopes = appScopes.filter((scope) => asked.includes(scope) && allowed.includes(scope));
-  if (scopes.length === 0) {
-    throw new ServiceError('invalid_request', {
-      message: 'The app asks for nothing: its request has no scope that is known here.',
-    });
-  }
+  if (scopes.length === 0) return refused('no_scope');
   return {
     appId: client.clientId,
     name: client.clientName ?? '',
@@ -74,18 +69,15 @@ function signedInSince(
 }
 
 /**
- * Binds a request to the first account that opens it. Throws `forbidden` to any other account: another person at the
- * same browser must not finish it.
+ * Binds a request to the first account that opens it. Returns false for any other account: another person at the same
+ * browser must not finish it.
  */
-export async function claimRequest(pool: pg.Pool, uid: string, accountId: string): Promise<void> {
+export async function claimRequest(pool: pg.Pool, uid: string, accountId: string): Promise<boolean> {
   const { rows } = await pool.query<{ account_id: string }>(
     'update connect_artifacts set account_id = coalesce(account_id, $2) where id = $1 returning account_id',
     [artifactId('Interaction', uid), accountId],
   );
-  if (rows[0]?.account_id === accountId) return;
-  throw new ServiceError('forbidden', {
-    message: 'Another account has opened this request. Go back to the app and start again.',
-  });
+  return rows[0]?.account_id === accountId;
 }
 
 /**

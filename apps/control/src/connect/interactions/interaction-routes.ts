@@ -7,13 +7,16 @@ import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { orError } from '../../database/refused.ts';
 import { readLimit } from '../../keys/read-limit.ts';
+import { maximumErrors } from '../../limits/maximum-errors.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 import { pagesOf } from '../../serve/page-cursor.ts';
 import type { Serve } from '../../serve/serve.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
+import { accessErrors } from '../../workspaces/require-workspace.ts';
 import { listWorkspaces } from '../../workspaces/workspace-store.ts';
 import { createGrant, hasActiveGrant } from '../grants/grant-store.ts';
 import { cookieValue, type OidcProvider, requestCookieName } from '../protocol/provider.ts';
@@ -50,8 +53,8 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
     const interaction =
       cookieValue(headers.cookie, cookieName) === uid ? await provider.Interaction.find(uid) : undefined;
     if (interaction === undefined) throw unknownRequest();
-    await claimRequest(pool, uid, person.accountId);
-    const asked = await readAppRequest(provider, interaction, now());
+    if (!(await claimRequest(pool, uid, person.accountId))) throw openedByAnother();
+    const asked = orError(await readAppRequest(provider, interaction, now()), requestErrors);
     const signInAgain = asked.signedInSince !== undefined && person.signedInAt < asked.signedInSince;
     return { person, interaction, request: asked, signInAgain };
   };
@@ -105,7 +108,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
       });
     }
     const creditLimitNusd = limitOf(request, answer.credit_limit_usd);
-    const made = await inTransaction(pool, async (client) =>
+    const granted = await inTransaction(pool, async (client) =>
       (await markAnswered(client, interaction.uid))
         ? createGrant(client, {
             accountId: person.accountId,
@@ -118,6 +121,7 @@ export function serveInteractions(serve: Serve, deps: InteractionRoutesDependenc
           })
         : undefined,
     );
+    const made = orError(granted, grantErrors);
     if (made === undefined) return undefined;
     // Publish the key now, so that the app's first ticket finds it.
     await projectKeys(projector, made.keyIds);
@@ -144,6 +148,22 @@ function limitOf({ scopes }: AppRequest, usd: number | null | undefined): bigint
   }
   return readLimit(usd) ?? undefined;
 }
+
+const requestErrors = {
+  app_changed: () =>
+    new ServiceError('conflict', { message: 'The app has changed since it asked. Go back to it and start again.' }),
+  no_scope: () =>
+    new ServiceError('invalid_request', {
+      message: 'The app asks for nothing: its request has no scope that is known here.',
+    }),
+};
+
+const grantErrors = { ...accessErrors, ...maximumErrors, ...requestErrors };
+
+const openedByAnother = (): ServiceError =>
+  new ServiceError('forbidden', {
+    message: 'Another account has opened this request. Go back to the app and start again.',
+  });
 
 const unknownRequest = (): ServiceError =>
   new ServiceError('not_found', {
