@@ -2,6 +2,7 @@ import type { RegistryPublic } from '@sotto/router';
 import type { SettingsOf } from '@sotto/server';
 import { createRedisState, inspectRedis, type MemoryUse, type State, shards } from '@sotto/state';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
+import { counted } from './counted.ts';
 
 const subject = 'Redis';
 const oldest = 7;
@@ -100,7 +101,7 @@ export async function examineState(url: string): Promise<ExaminedState> {
             'no catalog is active',
             'Start control. It publishes a catalog after a broker has published its registry.',
           )
-        : ok('catalog', `${catalog.file.models.length} models active, ${catalog.digest.slice(0, 12)}…`),
+        : ok('catalog', `${counted(catalog.file.models.length, 'model')} active, ${catalog.digest.slice(0, 12)}…`),
       await examineSettlements(state),
     ];
     return { findings, registry };
