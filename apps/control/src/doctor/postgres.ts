@@ -67,8 +67,8 @@ const spilled =
   "select count(*) from (select repeat('x', 1000) || n as text from generate_series(1, 4000) as n order by 1) as lines";
 
 /**
- * Checks that Postgres accepts writes and has room on its disk, without a change: a sort that does not fit into its memory needs a
- * temporary file, which is in no log and is gone with the query.
+ * Checks that Postgres accepts writes and has room on its disk, and changes nothing. A sort that does not fit into its memory needs a
+ * temporary file. The file is not in the write-ahead log, and the query deletes it.
  */
 async function examineRoom(client: pg.Client): Promise<Finding[]> {
   const { rows } = await client.query<{ isReadOnly: boolean }>(
