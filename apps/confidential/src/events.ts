@@ -1,5 +1,6 @@
 import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
-import type { ErrorTrace } from '@sotto/server';
+import { type ErrorTrace, limitRepeats } from '@sotto/server';
+import { adviceOnTrouble } from '@sotto/state';
 import { ownSecretProblem } from '@sotto/wire';
 import type { Logger } from 'pino';
 
@@ -66,6 +67,10 @@ export interface BrokerEvents {
   redisExposed(): void;
   /** The broker's Redis user lacks a permission that the broker needs. */
   redisDenied(): void;
+  /** The connection to Redis: the cause when it fails, such as `WRONGPASS`; undefined when it works again. */
+  redisConnection(cause: string | undefined): void;
+  /** Redis can lose what it acknowledged, so the broker is not ready. */
+  redisVolatile(fields: { readonly problem: string }): void;
   /** The machine gave no evidence about this broker. */
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
   /** A vendor's document that evidence carries expires soon and could not be renewed. `until` is Unix ms. */
@@ -78,6 +83,7 @@ export interface BrokerEvents {
 }
 
 export function brokerEvents(logger: Logger): BrokerEvents {
+  const limited = limitRepeats(logger);
   return {
     request: (fields) => logger.info(fields, 'request'),
     refused: (fields) => logger.info(fields, 'request refused'),
@@ -113,10 +119,12 @@ export function brokerEvents(logger: Logger): BrokerEvents {
         "Redis lets this broker's user read control's keys",
       ),
     redisDenied: () =>
-      logger.error(
-        { fix: 'make its user anew with deploy/redis/acl-user.sh; `ACL LOG` names the command' },
-        "Redis refuses this broker's user a command",
-      ),
+      logger.error({ cause: 'NOPERM', fix: adviceOnTrouble('NOPERM') }, "Redis refuses this broker's user a command"),
+    redisConnection: (cause) =>
+      cause === undefined
+        ? limited('info', '', {}, 'connected to Redis')
+        : limited('error', cause, { cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+    redisVolatile: ({ problem }) => limited('error', problem, { problem }, 'not ready'),
     attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
     collateralExpiring: (document, until) =>
       logger.error({ document, until: new Date(until).toISOString() }, 'collateral ends soon'),

@@ -58,11 +58,11 @@ async function start(given: Environment): Promise<void> {
   if (!read.ok) throw new StartError(loaded.explain(read.message));
   const config = read.settings;
   const isProduction = config.NODE_ENV === 'production';
-  const onVolatile = isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const onVolatile = isProduction ? (problem: string) => events.redisVolatile({ problem }) : undefined;
   const onExposed = isProduction ? events.redisExposed : undefined;
   const state = createRedisState({
     ...{ url: config.REDIS_URL, name: brokerConnectionName },
-    ...{ onVolatile, onExposed, onDenied: events.redisDenied },
+    ...{ onVolatile, onExposed, onDenied: events.redisDenied, onConnection: events.redisConnection },
   });
   const { broker, tls } = await composeBroker(config, {
     state,

@@ -1,7 +1,8 @@
-import { type ErrorTrace, traceOf } from '@sotto/server';
-import { StateUnavailableError } from '@sotto/state';
+import { type ErrorTrace, limitRepeats, traceOf } from '@sotto/server';
+import { adviceOnTrouble, StateUnavailableError } from '@sotto/state';
 import type { FileProblem } from '@sotto/yaml';
 import type { Logger } from 'pino';
+import { causeOf } from './database/sql-states.ts';
 
 /** All log events of control. Their fields are allow-listed: never keys, tickets, bodies or query strings. */
 export interface ControlEvents {
@@ -59,9 +60,18 @@ export interface ControlEvents {
   /** The OAuth library failed. Its message may quote a request. */
   connectFailed(error: unknown): void;
   taskFailed(task: string, error: unknown): void;
+  /** Postgres does not accept connections yet, or cannot be migrated. */
+  databaseNotReady(error: unknown): void;
+  /** The connection to Redis: the cause when it fails, such as `WRONGPASS`; undefined when it works again. */
+  redisConnection(cause: string | undefined): void;
+  /** Redis can lose what it acknowledged, so control is not ready. */
+  redisVolatile(fields: { readonly problem: string }): void;
+  /** Redis lacks a right of control's user. */
+  redisDenied(): void;
 }
 
 export function controlEvents(logger: Logger): ControlEvents {
+  const limited = limitRepeats(logger);
   return {
     request: (fields) => {
       // A line for each ticket would cost as much as the ticket, and say when somebody asks.
@@ -103,8 +113,24 @@ export function controlEvents(logger: Logger): ControlEvents {
     connectFailed: (error) => logger.error(traceOf(error), 'connected apps failed'),
     taskFailed(task, error) {
       // The task runs again soon. A shard that is being rebuilt, as at each start of `npm start`, is no failure.
-      if (error instanceof StateUnavailableError) logger.info({ task }, 'task waits for the shared state');
-      else logger.warn({ task, ...traceOf(error) }, 'task failed');
+      if (error instanceof StateUnavailableError) {
+        const { reason } = error;
+        return limited('info', `${task} ${reason}`, { task, reason }, 'task waits for the shared state');
+      }
+      const cause = causeOf(error);
+      const trace = traceOf(error);
+      limited('warn', `${task} ${cause ?? trace.name}`, { task, ...trace, ...(cause && { cause }) }, 'task failed');
     },
+    databaseNotReady: (error) => {
+      const cause = causeOf(error) ?? traceOf(error).name;
+      limited('warn', cause, { cause }, 'database not ready');
+    },
+    redisConnection: (cause) =>
+      cause === undefined
+        ? limited('info', '', {}, 'connected to Redis')
+        : limited('error', cause, { cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+    redisVolatile: ({ problem }) => limited('error', problem, { problem }, 'not ready'),
+    redisDenied: () =>
+      logger.error({ cause: 'NOPERM', fix: adviceOnTrouble('NOPERM') }, "Redis denies control's user a command"),
   };
 }

@@ -19,14 +19,18 @@ export const serverEntry = (kind: ServerKind, id: string, baseUrl: string): Regi
   ...(kind === 'ollama' ? { request: { reasoning_field: 'reasoning' } } : {}),
 });
 
-/** The catalog's models of a server, at price 0, as `<provider>/<model>`. */
-export function serverModels({ models }: Pick<ModelServer, 'models'>, provider: string): CatalogFileInput['models'] {
+/** The catalog's models of a server, at price 0, as `<provider>/<model>`. The names of models on this machine end in `(local)`. */
+export function serverModels(
+  { models }: Pick<ModelServer, 'models'>,
+  provider: string,
+  isLocal = true,
+): CatalogFileInput['models'] {
   const taken = new Set<string>();
   return models.map((model) => {
     const id = freeId(`${provider}/${idOf(model.name)}`, taken);
     return {
       id,
-      name: `${model.name} (local)`.slice(0, 200),
+      name: `${model.name}${isLocal ? ' (local)' : ''}`.slice(0, 200),
       model_type: model.type,
       context_length: model.contextLength,
       routes: [

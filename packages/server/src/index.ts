@@ -5,6 +5,7 @@ export { bearerToken, misplacedKey } from './credentials.ts';
 export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
 export { areJsonTextsWithinBounds, readJsonBody } from './json-body.ts';
 export { type Leave, leaveServer } from './leave-server.ts';
+export { limitRepeats } from './limit-repeats.ts';
 export { listenError, listenProblem } from './listen-problem.ts';
 export { openLogOutlet } from './log-outlet.ts';
 export { AddressLimit, networkOf } from './network.ts';

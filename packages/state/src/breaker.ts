@@ -9,6 +9,8 @@ export interface BreakerOptions {
   readonly now: () => number;
   /** Called with each refusal: the store answered with an error. */
   readonly onRefusal?: ((error: Error) => void) | undefined;
+  /** Why the store cannot be reached. Undefined: not known. */
+  readonly cause?: (() => string | undefined) | undefined;
 }
 
 /**
@@ -34,7 +36,7 @@ export class Breaker {
   async run<T>(call: () => Promise<T>): Promise<T> {
     const isTrial = this.isOpen;
     if (isTrial && (this.#trying || this.#options.now() < this.#openUntil)) {
-      throw new StateUnavailableError('circuit open', { attempted: false });
+      throw new StateUnavailableError(this.#options.cause?.() ?? 'circuit open', { attempted: false });
     }
     if (isTrial) this.#trying = true;
     try {
@@ -43,7 +45,7 @@ export class Breaker {
       return result;
     } catch (error) {
       this.#count(error);
-      throw error instanceof StateUnavailableError ? error : new StateUnavailableError(kindOf(error));
+      throw error instanceof StateUnavailableError ? error : new StateUnavailableError(this.#reasonOf(error));
     } finally {
       if (isTrial) this.#trying = false;
     }
@@ -56,8 +58,12 @@ export class Breaker {
     return new StateUnavailableError(kindOf(error));
   }
 
+  #reasonOf(error: unknown): string {
+    return (isRefusal(error) ? undefined : this.#options.cause?.()) ?? kindOf(error);
+  }
+
   #count(error: unknown): void {
-    if (error instanceof Error && error.name === 'ReplyError') {
+    if (isRefusal(error)) {
       this.#failures = 0;
       this.#options.onRefusal?.(error);
       return;
@@ -66,6 +72,8 @@ export class Breaker {
     if (this.#failures >= this.#options.threshold) this.#openUntil = this.#options.now() + this.#options.openMs;
   }
 }
+
+const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 function kindOf(error: unknown): string {
   const name = error instanceof Error ? error.name : 'unknown';

@@ -77,5 +77,6 @@ export {
 export { leaveReplica, readRedisUrl } from './redis/connection.ts';
 export { brokerConnectionName, inspectRedis } from './redis/inspect.ts';
 export { createRedisState } from './redis/redis-state.ts';
+export { adviceOnTrouble, isRejected } from './redis/trouble.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forAllReachable, forEachReachable, StateUnavailableError } from './unavailable.ts';

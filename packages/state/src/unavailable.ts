@@ -2,11 +2,14 @@
 export class StateUnavailableError extends Error {
   /** False if nothing was sent, so that nothing can have happened. */
   readonly attempted: boolean;
+  /** Why, in our words or by a code: never stored data. */
+  readonly reason: string;
 
   constructor(reason: string, { attempted = true } = {}) {
     super(`state unavailable: ${reason}`);
     this.name = 'StateUnavailableError';
     this.attempted = attempted;
+    this.reason = reason;
   }
 }
 

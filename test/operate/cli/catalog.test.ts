@@ -90,6 +90,18 @@ describe('sotto-control catalog import', () => {
     expect(together.out).toContain('privacy_class: private');
   });
 
+  it('obeys a price and a context length that the list contradicts, and counts one model as one', async () => {
+    const listed = {
+      ...{ id: 'lab/one', context_length: 32_768 },
+      pricing: { prompt: '0.000002', completion: '0.000008', input_cache_read: '0.0000005' },
+    };
+    const given = ['--input-price', '3', '--output-price', '4', '--context-length', '8192'];
+    const made = await catalog(['import', '-', '--provider', 'acme', ...given], { input: JSON.stringify([listed]) });
+    expect(made).toMatchObject({ code: 0, error: '1 model, 0 left out' });
+    expect(made.out).toContain('pricing: { input: 3, output: 4 }');
+    expect(made.out).toContain('context_length: 8192');
+  });
+
   it('writes the same file for the same list, and overwrites another one only with --force', async () => {
     const out = join(folder, 'deep', 'once.yaml');
     const args = ['import', listOf('together'), '--provider', 'together', '--out', out, '--as-of', '2026-11-01'];
@@ -196,7 +208,7 @@ describe('sotto-control catalog check', () => {
     );
     expect(ran.error).toMatch(/free\.yaml:7: warning: acme\/small: the input price of openai is 0/);
     expect(ran.out).toMatch(
-      /1 models, 1 routes, no problems, 2 warnings\nproviders and privacy classes were not checked/,
+      /1 model, 1 route, no problems, 2 warnings\nproviders and privacy classes were not checked/,
     );
     await writeFile(file, text.replace('anonymous', 'tee'));
     const refused = await catalog(['check', file, '--registry', registry]);
@@ -230,7 +242,7 @@ describe(guide, () => {
     const ran = await catalog(['check', models, '--registry', providers]);
     expect(ran, ran.error).toMatchObject({
       code: 0,
-      out: expect.stringContaining('1 models, 1 routes, no problems'),
+      out: expect.stringContaining('1 model, 1 route, no problems'),
     });
   });
 

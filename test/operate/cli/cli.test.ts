@@ -216,7 +216,7 @@ describe('sotto-control', () => {
     await writeFile(catalog, model + route('acme', '{input: 1, output: 2}'));
     expect(await control(['catalog', 'check', catalog, '--registry', registry], {})).toMatchObject({
       code: 0,
-      out: `${catalog}: 1 models, 1 routes, no problems`,
+      out: `${catalog}: 1 model, 1 route, no problems`,
     });
     await writeFile(catalog, model + route('acme', '{input: 1}') + route('nobody', '{input: 1, output: 2}'));
     const refused = await control(['catalog', 'check', catalog, '--registry', registry], {});

@@ -61,9 +61,9 @@ await describeStage(
         /Create a user with deploy\/redis\/acl-user\.sh and put it into the broker’s REDIS_URL/,
         /^ok {6}epochs: all 16 shards are open/,
         /^ok {6}registry: 2 providers/,
-        /^ok {6}catalog: 1 models active/,
+        /^ok {6}catalog: 1 model active/,
         /^ok {6}settlements: none are waiting/,
-        /^ok {6}catalog file: .*: 1 models/,
+        /^ok {6}catalog file: .*: 1 model/,
         /^ok {6}control: is ready at/,
         /^ok {6}broker: is ready at/,
         /^no problems$/,
@@ -109,7 +109,7 @@ await describeStage(
       for (const line of [
         /^WRONG {3}Postgres: cannot be reached \(ECONNREFUSED\)/,
         /Check DATABASE_URL/,
-        /^WRONG {3}Redis: cannot be reached/,
+        /^WRONG {3}Redis: cannot be reached \(ECONNREFUSED\)$/,
         /Check REDIS_URL/,
         /^WRONG {3}shared state: cannot be read/,
         /^WRONG {3}catalog file: cannot read .*none\.yaml/,
@@ -155,11 +155,22 @@ await describeStage(
           expect.stringMatching(/registry: no broker has published a registry/),
           expect.stringMatching(/catalog: no catalog is active/),
         ]);
-        await withRedis(other.url, (redis) => redis.config('SET', 'appendfsync', 'everysec'));
+        await withRedis(other.url, async (redis) => {
+          await redis.config('SET', 'appendfsync', 'everysec');
+          await redis.xadd('sotto:{w3}:stream', `${Date.now() - 600_000}-0`, 'p', 'payload', 'm', 'mac');
+        });
         const forgetful = await doctor({ ...right, REDIS_URL: other.url, NODE_ENV: 'production' });
+        expect(wrongs(forgetful.lines)).toContainEqual(
+          'WRONG   settlements: 1 is waiting for the ledger, the oldest for 10 minutes',
+        );
+        expect(forgetful.lines).toContainEqual(expect.stringMatching(/Nothing is booked\. Check that control runs/));
         expect(wrongs(forgetful.lines)).toContainEqual(
           expect.stringMatching(/Redis’ durability: Redis has `appendfsync everysec`: it takes `appendfsync always`/),
         );
+        await withRedis(other.url, (redis) => redis.config('SET', 'requirepass', 'hunter2'));
+        const locked = await doctor({ ...right, REDIS_URL: other.url });
+        expect(locked.lines).toContainEqual(expect.stringMatching(/^WRONG {3}Redis: rejects .* \(NOAUTH\)$/));
+        expect(locked.lines).toContainEqual(expect.stringMatching(/Put a password into REDIS_URL/));
       } finally {
         await other.stop();
       }

@@ -6,6 +6,7 @@ import { type Answers, ollamaAnswers } from '@sotto/discovery/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ModelServerStandIn, startModelServer } from '../../kit/model-server.ts';
 
+const free = ['--input-price', '0', '--output-price', '0'];
 const list = { object: 'list', data: [{ id: 'small-v1', object: 'model', context_length: 8192 }, { id: 'whisper-1' }] };
 
 let folder: string;
@@ -43,17 +44,32 @@ const readBoth = async () => [await readFile(registryFile(), 'utf8'), await read
 
 describe('sotto-control provider add', () => {
   it('recognises a model server, writes both files and says how to use them', async () => {
-    const { code, out, error } = await add(ollama.origin);
+    const { code, out, error } = await add(ollama.origin, ...free);
     expect(code).toBe(0);
     expect(error).toContain('left out: gpt-oss:120b-cloud');
+    expect(out).toContain('added `ollama` (anonymous) with 2 models');
     expect(out).toContain(`To use them: PROVIDERS_FILE=${registryFile()} CATALOG_FILE=${catalogFile()} npm start`);
     const [registry, catalog] = await readBoth();
     expect(registry).toContain(`base_url: ${ollama.origin}/v1`);
     expect(catalog).toContain('id: ollama/qwen3-8b');
   });
 
-  it('takes another server by its list, free of charge on this machine', async () => {
-    expect(await add(`${other.origin}/v1`, '--id', 'acme', '--name', 'Acme')).toMatchObject({
+  it('claims neither a tier nor a price that the operator did not give', async () => {
+    for (const origin of [ollama.origin, `${other.origin}/v1`]) {
+      expect(await add(origin)).toMatchObject({
+        code: 1,
+        error: expect.stringMatching(/give (one with )?--input-price and --output-price/),
+      });
+      expect((await add(origin, ...free)).code).toBe(0);
+    }
+    for (const text of await readBoth()) {
+      expect(text).toContain('privacy_class: anonymous');
+      expect(text).not.toContain('privacy_class: private');
+    }
+  });
+
+  it('takes another server by its list', async () => {
+    expect(await add(`${other.origin}/v1`, '--id', 'acme', '--name', 'Acme', ...free)).toMatchObject({
       code: 0,
       error: 'left out: whisper-1: by its name it is no model for chat or embeddings',
     });
@@ -68,10 +84,10 @@ describe('sotto-control provider add', () => {
     const refuses = { 'POST /v1/chat/completions': ({ tools }: { tools?: unknown }) => (tools ? {} : { choices: [] }) };
     const silent = await startModelServer({ 'GET /v1/models': list, ...refuses } as Answers);
     try {
-      const tried = await add(`${silent.origin}/v1`, '--id', 'acme', '--name', 'Acme', '--context-length', '4096');
+      const tried = await add(`${silent.origin}/v1`, '--id', 'acme', '--name', 'Acme', ...free);
       expect(tried.error).toContain('acme/small-v1: did not take a tool when asked; --tools says that it does');
       expect((await readBoth())[1]).not.toContain('tools');
-      expect((await add(`${silent.origin}/v1`, '--id', 'acme', '--force', '--tools')).error).not.toContain(
+      expect((await add(`${silent.origin}/v1`, '--id', 'acme', '--force', '--tools', ...free)).error).not.toContain(
         'did not take',
       );
       expect((await readBoth())[1]).toContain('capabilities: { tools: true }');
@@ -91,6 +107,11 @@ describe('sotto-control provider add', () => {
     expect(catalog).toContain('pricing: { input: 3, output: 4 }');
     expect(catalog).toContain('context_length: 8192');
     expect(catalog).not.toContain('private');
+    const listed = await add(`${other.origin}/v1`, '--id', 'acme', ...said, '--context-length', '4096');
+    expect(listed.code).toBe(0);
+    expect((await readBoth())[1]).toMatch(
+      /id: acme\/small-v1\n[\s\S]*context_length: 4096\n[\s\S]*privacy_class: anonymous\n[\s\S]*pricing: \{ input: 3, output: 4 \}/,
+    );
   });
 
   it('explains itself', async () => {
@@ -100,20 +121,20 @@ describe('sotto-control provider add', () => {
   });
 
   it('names the variable of a key, and never writes the key', async () => {
-    expect((await add(`${other.origin}/v1`, '--id', 'acme', '--api-key-env', 'ACME_API_KEY')).code).toBe(0);
+    expect((await add(`${other.origin}/v1`, '--id', 'acme', '--api-key-env', 'ACME_API_KEY', ...free)).code).toBe(0);
     const [registry, catalog] = await readBoth();
     expect(registry).toContain('api_key_env: ACME_API_KEY');
     expect(registry + catalog).not.toContain('secret');
   });
 
   it('adds to files that exist, and replaces a provider only with --force', async () => {
-    await add(ollama.origin);
-    expect((await add(`${other.origin}/v1`, '--id', 'acme')).code).toBe(0);
+    await add(ollama.origin, ...free);
+    expect((await add(`${other.origin}/v1`, '--id', 'acme', ...free)).code).toBe(0);
     const before = await readBoth();
-    const again = await add(ollama.origin);
+    const again = await add(ollama.origin, ...free);
     expect(again).toMatchObject({ code: 1, error: expect.stringContaining('already has the provider `ollama`') });
     expect(await readBoth()).toEqual(before);
-    expect((await add(ollama.origin, '--force')).code).toBe(0);
+    expect((await add(ollama.origin, '--force', ...free)).code).toBe(0);
     const [registry, catalog] = await readBoth();
     expect([...registry.matchAll(/- id: (\S+)/g)].map(([, id]) => id)).toEqual(['acme', 'ollama']);
     expect(catalog.match(/provider: ollama/g)).toHaveLength(2);
@@ -121,7 +142,7 @@ describe('sotto-control provider add', () => {
 
   it('writes nothing into files that the planes would refuse', async () => {
     await writeFile(registryFile(), 'providers:\n  - {id: acme, name: Acme, adapter: smtp}\n');
-    const { code, error } = await add(ollama.origin);
+    const { code, error } = await add(ollama.origin, ...free);
     expect(code).toBe(1);
     expect(error).toMatch(/providers\.yaml:2: .*`smtp`: it must be `openai`/);
     expect(await readFile(registryFile(), 'utf8')).not.toContain('ollama');

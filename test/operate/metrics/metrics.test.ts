@@ -13,7 +13,7 @@ const messages = [{ role: 'user', content: marker }];
 let ports: { readonly control: number; readonly broker: number };
 
 const ownLabels: ReadonlySet<string | undefined> = new Set([
-  ...['operation', 'status', 'error', 'provider', 'outcome', 'le', 'route'],
+  ...['operation', 'status', 'error', 'provider', 'outcome', 'answer', 'le', 'route'],
 ]);
 /** Labels of events that do not happen in every run. */
 const rareLabels: ReadonlySet<string | undefined> = new Set(['task', 'verdict']);
@@ -51,10 +51,13 @@ await describeStage(
     const ask = (account: TestAccount, body: object) =>
       post(`${stage.service.baseUrl}/chat/completions`, { model, messages, ...body }, bearer(account.inferenceKey));
 
-    it('have a refusal of our key at 0 before the first, which Prometheus then sees as an increase', async () => {
+    it('have each provider at 0 before its first answer and error, which Prometheus then sees as an increase', async () => {
       const text = await read();
-      for (const outcome of ['authentication_failed', 'quota_exhausted'])
+      for (const outcome of ['served', 'authentication_failed', 'quota_exhausted', 'timeout', 'server_error'])
         expect(valueIn(text, `sotto_attempts_total{provider="alpha",outcome="${outcome}"}`)).toBe(0);
+      for (const answer of ['streamed', 'whole'])
+        expect(valueIn(text, `sotto_provider_first_byte_seconds_count{provider="alpha",answer="${answer}"}`)).toBe(0);
+      expect(valueIn(text, 'sotto_answers_broken_off_total{provider="alpha"}')).toBe(0);
     });
 
     it('count requests by outcome, calls to providers, and durations', async () => {
@@ -70,15 +73,25 @@ await describeStage(
       expect((await ask(account, { messages: 1 })).status).toBe(400);
       stage.provider('alpha').answer((_request, response) => void response.writeHead(500).end());
       expect((await ask(account, {})).status).toBe(502);
+      stage.provider('alpha').answer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hal' } }] })}\n\n`, () =>
+          response.destroy(),
+        );
+      });
+      expect((await ask(account, { stream: true })).complete).toBe(false);
       stage.provider('alpha').answer(answerChat());
 
+      const first = (answer: string) => `sotto_provider_first_byte_seconds_count{provider="alpha",answer="${answer}"}`;
+      expect([await grown(first('whole')), await grown(first('streamed'))]).toEqual([2, 2]);
+      expect(await grown('sotto_answers_broken_off_total{provider="alpha"}')).toBe(1);
       expect(await grown('sotto_requests_total{operation="chat",status="200",error=""}')).toBe(3);
       expect(await grown('sotto_requests_total{operation="chat",status="400",error="invalid_request"}')).toBe(1);
       expect(await grown('sotto_requests_total{operation="chat",status="502",error="provider_error"}')).toBe(1);
-      expect(await grown('sotto_attempts_total{provider="alpha",outcome="served"}')).toBe(3);
+      expect(await grown('sotto_attempts_total{provider="alpha",outcome="served"}')).toBe(4);
       expect(await grown('sotto_attempts_total{provider="alpha",outcome="server_error"}')).toBe(1);
-      expect(await grown('sotto_admission_seconds_count{operation="chat"}')).toBe(4);
-      expect(await grown('sotto_first_byte_seconds_count{operation="chat"}')).toBe(3);
+      expect(await grown('sotto_admission_seconds_count{operation="chat"}')).toBe(5);
+      expect(await grown('sotto_first_byte_seconds_count{operation="chat"}')).toBe(4);
       expect(await grown('sotto_stream_pieces_total')).toBeGreaterThan(0);
       expect(valueIn(await read(), 'sotto_penalties')).toBeGreaterThan(0);
       expect(valueIn(await read(), 'sotto_catalog_version')).toBeGreaterThan(0);

@@ -224,7 +224,7 @@ export const fileTargets: readonly FuzzTarget[] = [
           creator: 'acme',
           privacyClass: 'private',
           asOf: '2026-01-31',
-          otherwise: {},
+          given: {},
         });
     },
   },

@@ -45,6 +45,7 @@ export async function streamAnswer(
   const { end } = flow;
   const timing = { ...flow, tookMs };
   deps.meter.streamed(flow.pieces);
+  if (end === 'broke') log.brokeOff(route);
   const isTooLarge = output.isTooLarge?.() === true;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
   if (end === 'complete') client.end(output.lastFrames(end, metered));

@@ -1,6 +1,7 @@
 import type { AttemptOutcome, Route } from '@sotto/router';
 import type { RequestTrace } from '@sotto/server';
 import { type Operation, ServiceError } from '@sotto/wire';
+import type { AnswerKind } from '../metrics/broker-metrics.ts';
 import type { InferenceDependencies } from './deps.ts';
 
 type RequestLogDependencies = Pick<
@@ -45,14 +46,20 @@ export class RequestLog {
   attemptFailed(route: Route, outcome: AttemptOutcome): void {
     this.lastFailed = route;
     const { id, providerId, publicProviderId: provider } = route;
-    this.#deps.meter.attempted(provider, outcome);
+    this.#deps.meter.failed(provider, outcome);
     this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome });
     const variable = this.#deps.providers.get(providerId)?.entry.api_key_env;
     this.#deps.events.attemptFailed({ requestId: this.#requestId, route: id, provider: providerId, variable, outcome });
   }
 
-  attemptServed({ publicProviderId }: Route): void {
-    this.#deps.meter.attempted(publicProviderId, 'served');
+  /** The attempt has output, `tookMs` after its start. */
+  attemptServed({ publicProviderId }: Route, answer: AnswerKind, tookMs: number): void {
+    this.#deps.meter.served(publicProviderId, answer, tookMs);
+  }
+
+  /** The provider broke off its stream. */
+  brokeOff({ publicProviderId }: Route): void {
+    this.#deps.meter.brokeOff(publicProviderId);
   }
 
   /**

@@ -73,11 +73,11 @@ async function serve<Question extends AdmissionQuestion>(
   const tried = await tryPlan(deps, serving);
   switch (tried.end) {
     case 'served': {
-      serving.log.attemptServed(tried.route);
+      const { success } = tried;
+      serving.log.attemptServed(tried.route, success.stream === undefined ? 'whole' : 'streamed', tried.tookMs);
       // An attempt that has output is the last one. A long stream must not keep its long prompt in memory.
       serving.question.forget();
       serving.exchange.freeMemory();
-      const { success } = tried;
       return success.stream === undefined
         ? sendAnswer(deps, serving, { ...tried, success })
         : streamAnswer(deps, serving, { ...tried, success });

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '@sotto/router';
+import { type AttemptOutcome, failoverTable } from '@sotto/router';
 import { withObservers } from '@sotto/server';
 import { addProcessMetrics } from '@sotto/server/process-metrics';
 import { type Operation, operationAt } from '@sotto/wire';
@@ -9,13 +9,21 @@ import type { BrokerEvents } from '../events.ts';
 export interface RequestMeter {
   /** The request was admitted, this long after it came. */
   admitted(operation: Operation, ms: number): void;
-  /** A provider was called for the request, with this outcome. */
-  attempted(provider: string, outcome: AttemptOutcome | 'served'): void;
+  /** A provider was called for the request and failed. */
+  failed(provider: string, outcome: AttemptOutcome): void;
+  /** A provider has output, this long after it was called: the first of a stream, or the whole answer. */
+  served(provider: string, answer: AnswerKind, ms: number): void;
+  /** A provider broke off a stream. */
+  brokeOff(provider: string): void;
   /** The answer begins, this long after the request came. */
   answering(operation: Operation, ms: number): void;
   /** The stream is over, after this many pieces. */
   streamed(pieces: number): void;
 }
+
+/** How an answer comes from its provider: in pieces, so that its first output has a time of its own, or at once. */
+export type AnswerKind = 'streamed' | 'whole';
+const answerKinds: readonly AnswerKind[] = ['streamed', 'whole'];
 
 /** Values that are read when metrics are scraped. */
 export interface BrokerGauges {
@@ -56,6 +64,14 @@ export class BrokerMetrics implements RequestMeter {
     'provider',
     'outcome',
   ]);
+  readonly #brokenOff = this.#counter('sotto_answers_broken_off_total', 'Streams that their provider broke off.', [
+    'provider',
+  ]);
+  readonly #providerFirstByte = this.#histogram(
+    'sotto_provider_first_byte_seconds',
+    'From a call to a provider until its first output. A whole answer has its first output at its end.',
+    ['provider', 'answer'],
+  );
   readonly #pieces = this.#counter('sotto_stream_pieces_total', 'Pieces of streams that were passed on.');
   readonly #excess = this.#counter(
     'sotto_excess_usd_total',
@@ -69,10 +85,12 @@ export class BrokerMetrics implements RequestMeter {
   readonly #admission = this.#histogram(
     'sotto_admission_seconds',
     'From a request’s arrival until it was admitted: reading, planning, and one call of Redis.',
+    ['operation'],
   );
   readonly #firstByte = this.#histogram(
     'sotto_first_byte_seconds',
     'From a request’s arrival until its answer began, the provider’s time included.',
+    ['operation'],
   );
 
   constructor(gauges: BrokerGauges) {
@@ -115,14 +133,24 @@ export class BrokerMetrics implements RequestMeter {
     this.#admission.observe({ operation }, ms / 1000);
   }
 
-  /** Creates the series of a provider that have an alert on their first event. */
+  /** Creates the series of a provider, so that Prometheus sees its first answer and its first error as an increase. */
   willCall(provider: string): void {
-    const outcomes: readonly AttemptOutcome[] = ['authentication_failed', 'quota_exhausted'];
-    for (const outcome of outcomes) this.#attempts.inc({ provider, outcome }, 0);
+    for (const outcome of ['served', ...Object.keys(failoverTable)]) this.#attempts.inc({ provider, outcome }, 0);
+    for (const answer of answerKinds) this.#providerFirstByte.zero({ provider, answer });
+    this.#brokenOff.inc({ provider }, 0);
   }
 
-  attempted(provider: string, outcome: AttemptOutcome | 'served'): void {
+  failed(provider: string, outcome: AttemptOutcome): void {
     this.#attempts.inc({ provider, outcome });
+  }
+
+  served(provider: string, answer: AnswerKind, ms: number): void {
+    this.#attempts.inc({ provider, outcome: 'served' });
+    this.#providerFirstByte.observe({ provider, answer }, ms / 1000);
+  }
+
+  brokeOff(provider: string): void {
+    this.#brokenOff.inc({ provider });
   }
 
   answering(operation: Operation, ms: number): void {
@@ -152,7 +180,7 @@ export class BrokerMetrics implements RequestMeter {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  #histogram(name: string, help: string): Histogram {
-    return new Histogram({ name, help, labelNames: ['operation'], buckets, registers: [this.registry] });
+  #histogram(name: string, help: string, labelNames: string[]): Histogram {
+    return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
   }
 }

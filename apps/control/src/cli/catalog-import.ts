@@ -1,8 +1,9 @@
 import { checkCatalog, importModels, writeCatalog } from '@sotto/router';
 import { parseJson, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
+import { counted } from '../doctor/counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
-import { defaultsOf, type ImportValues, isUrl, parseOption, privacyClassOf, readSource, shown } from './read-source.ts';
+import { factsOf, type ImportValues, isUrl, parseOption, privacyClassOf, readSource, shown } from './read-source.ts';
 
 /**
  * Writes a catalog file from a provider’s own list of models (in OpenAI’s or OpenRouter’s shape), and reports which
@@ -25,11 +26,11 @@ export async function catalogImport(
   );
   const out = values.out;
   if (typeof out === 'boolean') throw new UsageError('--out must be a file');
-  const otherwise = defaultsOf(values);
+  const given = factsOf(values);
 
   const list = parseJson(await readSource(context, source, values['api-key-env']));
   if (list === undefined) throw new CliError(`${shown(source)} is not JSON`);
-  const imported = importModels(list, { provider, creator, privacyClass, asOf, otherwise });
+  const imported = importModels(list, { provider, creator, privacyClass, asOf, given });
   if (imported === undefined) {
     throw new CliError(
       `${shown(source)} is not a list of models; it must be {"data": [{"id": ...}, ...]} or [{"id": ...}, ...]`,
@@ -43,10 +44,10 @@ export async function catalogImport(
   if (problems.length > 0) {
     throw new Error(`made a catalog that does not pass its own check: ${problems[0]?.message}`);
   }
-  const counted = `${file.models.length} models, ${leftOut.length} left out`;
+  const summary = `${counted(file.models.length, 'model')}, ${leftOut.length} left out`;
   if (out === undefined) {
     context.out(text.trimEnd());
-    context.error(counted);
+    context.error(summary);
   } else {
     const before = await readIfPresent(out);
     const isSame = before === text;
@@ -54,7 +55,7 @@ export async function catalogImport(
       throw new CliError(`${out} exists and differs; replace it with --force`);
     }
     if (!isSame) await replaceFile(out, text);
-    context.out(`${out}: ${counted}${isSame ? ', unchanged' : ''}`);
+    context.out(`${out}: ${summary}${isSame ? ', unchanged' : ''}`);
   }
   return 0;
 }

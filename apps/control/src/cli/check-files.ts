@@ -1,6 +1,7 @@
 import { nusdToUsd } from '@sotto/money';
 import { checkCatalog, parseRegistry, publicRegistry, type RegistryPublic } from '@sotto/router';
 import { parseBilling } from '../billing/billing-plan.ts';
+import { counted } from '../doctor/counted.ts';
 import { CliError, type CliProcess, type Option, readText, today, UsageError } from './cli-process.ts';
 
 /**
@@ -27,8 +28,8 @@ export async function catalogCheck(
   for (const { line, message } of warnings) context.error(`${file}:${line}: warning: ${message}`);
   if (catalog === undefined || problems.length > 0) return 1;
   const routes = catalog.models.reduce((sum, model) => sum + model.routes.length, 0);
-  const verdict = warnings.length === 0 ? 'no problems' : `no problems, ${warnings.length} warnings`;
-  context.out(`${file}: ${catalog.models.length} models, ${routes} routes, ${verdict}`);
+  const verdict = warnings.length === 0 ? 'no problems' : `no problems, ${counted(warnings.length, 'warning')}`;
+  context.out(`${file}: ${counted(catalog.models.length, 'model')}, ${counted(routes, 'route')}, ${verdict}`);
   if (free.length > 0) context.out(`free, because their prices are 0: ${free.join(', ')}`);
   if (registry === undefined) {
     context.out('providers and privacy classes were not checked; pass a registry with --registry FILE');

@@ -25,7 +25,7 @@ export async function doctor(context: CliProcess): Promise<number> {
     shared === undefined
       ? [ok('shared state', 'in the memory of `npm start`, not examined')]
       : examineRedis(shared, Date.now),
-    shared === undefined ? { findings: [], registry: undefined } : examineState(shared.REDIS_URL),
+    shared === undefined ? { findings: [], registry: undefined } : examineState(shared.REDIS_URL, Date.now),
     examineOrigin('control', config.origin, config.CONTROL_ADDRESS),
     examineOrigin('broker', config.confidentialOrigin, config.CONFIDENTIAL_ADDRESS),
   ]);

@@ -13,9 +13,10 @@ import {
 } from '@sotto/discovery';
 import { type CatalogFileInput, checkCatalog, importModels, parseRegistry, publicRegistry } from '@sotto/router';
 import { type PrivacyClass, parseJson, providerIdSchema } from '@sotto/wire';
+import { counted } from '../doctor/counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {
-  defaultsOf,
+  factsOf,
   fetchText,
   type ImportValues,
   keyOf,
@@ -62,7 +63,10 @@ export async function providerAdd(
   await replaceFile(files.catalog, added.files.catalog);
 
   for (const { id } of found.models) context.out(id);
-  context.out(`${files.registry}, ${files.catalog}: added \`${found.entry.id}\` with ${countOf(found.models.length)}`);
+  const { id, privacy_class: privacyClass } = found.entry;
+  context.out(
+    `${files.registry}, ${files.catalog}: added \`${id}\` (${privacyClass}) with ${counted(found.models.length, 'model')}`,
+  );
   context.out(`To use them: PROVIDERS_FILE=${files.registry} CATALOG_FILE=${files.catalog} npm start`);
   return 0;
 }
@@ -74,7 +78,7 @@ interface Found {
 
 type Model = Found['models'][number];
 
-/** The facts that the operator gives about a server. A fact that is not given is `undefined`: the command makes up no price. */
+/** The facts that the operator gives about a server. A fact that is not given is `undefined`: the command makes up no price and claims no tier. */
 interface Given {
   readonly id: string | undefined;
   readonly name: string | undefined;
@@ -89,23 +93,19 @@ interface Given {
 }
 
 function givenBy(context: CliProcess, url: URL, values: ImportValues): Given {
-  const isLoopback = loopbackHosts.has(url.hostname);
-  const insecureHttp = url.protocol === 'http:' && !isLoopback;
+  const insecureHttp = url.protocol === 'http:' && !loopbackHosts.has(url.hostname);
   if (insecureHttp && values['insecure-http'] !== true) {
     throw new UsageError('plain http to another machine needs --insecure-http: its network would see all content');
   }
-  const { input, output, contextLength } = defaultsOf(values);
+  const { input, output, contextLength } = factsOf(values);
   const apiKeyEnv = values['api-key-env'];
   return {
     id: values.id === undefined ? undefined : parseOption(values.id, providerIdSchema, idTakes),
     name: textOf(values.name),
     key: keyOf(context, apiKeyEnv),
     apiKeyEnv: textOf(apiKeyEnv),
-    privacyClass: privacyClassOf(values, isLoopback ? 'private' : 'anonymous'),
-    contextLength,
-    // A server on this machine costs nothing unless the operator says so.
-    input: input ?? (isLoopback ? 0 : undefined),
-    output: output ?? (isLoopback ? 0 : undefined),
+    privacyClass: privacyClassOf(values, 'anonymous'),
+    ...{ contextLength, input, output },
     tools: values.tools === true,
     insecureHttp,
   };
@@ -141,7 +141,7 @@ async function recognised(context: CliProcess, url: URL, given: Given): Promise<
       `what ${url.origin} costs is not known: give --input-price and --output-price, 0 if it is your own; nothing was written`,
     );
   }
-  const models = serverModels(server, id).map((model): Model => {
+  const models = serverModels(server, id, loopbackHosts.has(url.hostname)).map((model): Model => {
     const pricing = model.model_type === 'text' ? { input, output } : { input };
     return {
       ...model,
@@ -158,9 +158,8 @@ async function listed(context: CliProcess, url: URL, given: Given): Promise<Foun
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
   const { key, privacyClass, insecureHttp, contextLength, input, output } = given;
   const list = await fetchText(`${base}/models`, key, { plain: insecureHttp });
-  const otherwise = { contextLength, input, output };
   const imported = importModels(parseJson(list), {
-    ...{ provider: id, creator: id, privacyClass, asOf: today(), otherwise },
+    ...{ provider: id, creator: id, privacyClass, asOf: today(), given: { contextLength, input, output } },
   });
   if (imported === undefined) throw new CliError(`${base}/models is not a list of models in OpenAI's shape`);
   for (const { id: model, reason } of imported.leftOut) context.error(`left out: ${model}: ${reason}`);
@@ -238,5 +237,3 @@ function problemsOf(names: ProviderFiles, { registry, catalog }: ProviderFiles):
     ...problems.map(({ line, message }) => `${names.catalog}:${line}: ${message}`),
   ];
 }
-
-const countOf = (models: number): string => (models === 1 ? '1 model' : `${models} models`);

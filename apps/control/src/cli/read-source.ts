@@ -77,8 +77,8 @@ export type ImportValues = Readonly<Record<string, Option>>;
 const tokens = /^[1-9]\d{0,8}$/;
 const price = /^\d{1,6}(\.\d{1,6})?$/;
 
-/** The facts that options give for models whose list omits them. Prices in USD per million tokens. */
-export const defaultsOf = (values: ImportValues) => ({
+/** The facts that options give for every model. Prices in USD per million tokens. */
+export const factsOf = (values: ImportValues) => ({
   contextLength: numberOf(values['context-length'], tokens, '--context-length must be a number of tokens'),
   input: numberOf(
     values['input-price'],

@@ -17,6 +17,7 @@ import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { composeControl } from '../compose-control.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
+import { controlEvents } from '../events.ts';
 import { CliError, type CliProcess, required, today } from './cli-process.ts';
 
 /**
@@ -35,6 +36,7 @@ export async function serve(context: CliProcess): Promise<number> {
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const logger = pino({ level: config.LOG_LEVEL, base: { process: 'control' } }, outlet);
+  const events = controlEvents(logger);
   const stopped = new Promise<void>((resolve) => {
     process.on('SIGTERM', resolve);
     process.on('SIGINT', resolve);
@@ -54,19 +56,18 @@ export async function serve(context: CliProcess): Promise<number> {
         context.error(`sotto-control: ${failure.message}`);
         process.exit(1);
       }
-      logger.warn({ error: failure instanceof Error ? failure.name : 'error' }, 'database not ready');
+      events.databaseNotReady(failure);
       await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1000))]);
     }
     return false;
   };
 
   const isProduction = config.NODE_ENV === 'production';
-  const onVolatile = isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const onDenied = (): void => {
-    const fix = 'create its user again with deploy/redis/acl-user.sh; `ACL LOG` names the command';
-    logger.error({ fix }, "Redis denies control's user a command");
-  };
-  const state = createRedisState({ url: config.REDIS_URL, newClient: controlClient, onVolatile, onDenied });
+  const state = createRedisState({
+    ...{ url: config.REDIS_URL, newClient: controlClient },
+    ...{ onDenied: events.redisDenied, onConnection: events.redisConnection },
+    onVolatile: isProduction ? (problem) => events.redisVolatile({ problem }) : undefined,
+  });
   const limitsRedis = openLimitsRedis(config.REDIS_URL);
   const control = await composeControl(config, { state, logger, trustedOrigins: [], limitsRedis });
   process.on('SIGHUP', () => control.reload());

@@ -1,3 +1,6 @@
+import { StateUnavailableError } from '@sotto/state';
+import { causeOf } from '../database/sql-states.ts';
+
 /** The result of one check. `warning` works, but not as it should in production. */
 export interface Finding {
   readonly verdict: 'ok' | 'warning' | 'wrong';
@@ -17,13 +20,11 @@ export const wrong = (subject: string, found: string, advice: string): Finding =
   ...{ verdict: 'wrong', subject, found, advice },
 });
 
-/** Returns the name or the code of an error. Its message may contain a URL with a password. */
+/** Returns the cause, the reason or the name of an error. Its message may contain a URL with a password. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'error';
-  for (let next: unknown = error; next instanceof Error; next = next.cause) {
-    if ('code' in next && typeof next.code === 'string') return next.code;
-  }
-  return error.name === 'Error' ? 'no answer' : error.name;
+  if (error instanceof StateUnavailableError) return error.reason;
+  return causeOf(error) ?? (error.name === 'Error' ? 'no answer' : error.name);
 }
 
 /**

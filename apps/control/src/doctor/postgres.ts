@@ -32,17 +32,63 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
     if (row?.replica === true) {
       findings.push(wrong(subject, 'is a standby', 'Point DATABASE_URL to the primary, or promote this server.'));
     }
+    findings.push(...(await examineRoom(client)));
     return [...findings, await examineSchema(client)];
   } catch (error) {
-    return [
-      wrong(
-        subject,
-        `cannot be reached (${reasonOf(error)})`,
-        'Check DATABASE_URL, and that the server accepts connections from this machine.',
-      ),
-    ];
+    const reason = reasonOf(error);
+    const found = /^28/.test(reason) ? 'rejects the user or the password of DATABASE_URL' : 'cannot be reached';
+    return [wrong(subject, `${found} (${reason})`, adviceFor(reason))];
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+/** Returns how to fix a connection or a query that failed for this reason. */
+function adviceFor(reason: string): string {
+  switch (reason.slice(0, 5)) {
+    case '28000':
+    case '28P01':
+      return 'Correct the user and the password in DATABASE_URL.';
+    case '3D000':
+      return 'Create the database that DATABASE_URL names, or correct the name.';
+    case '53100':
+      return 'Its disk is full, so nothing is booked: free space, or enlarge the disk (docs/operate/overload-and-faults.md).';
+    case '53300':
+      return 'All its connections are taken: raise `max_connections`, or start fewer control processes.';
+    case '57P03':
+      return 'It starts, stops or recovers: its log says why, and how far it is.';
+    default:
+      return 'Check DATABASE_URL, and that the server accepts connections from this machine.';
+  }
+}
+
+/** Bytes that a query sorts beyond its memory, so that Postgres must write them to its disk. */
+const spilled =
+  "select count(*) from (select repeat('x', 1000) || n as text from generate_series(1, 4000) as n order by 1) as lines";
+
+/**
+ * Checks that Postgres accepts writes and has room on its disk, and changes nothing. A sort that does not fit into its memory needs a
+ * temporary file. The file is not in the write-ahead log, and the query deletes it.
+ */
+async function examineRoom(client: pg.Client): Promise<Finding[]> {
+  const { rows } = await client.query<{ isReadOnly: boolean }>(
+    `select current_setting('default_transaction_read_only') = 'on' as "isReadOnly"`,
+  );
+  if (rows[0]?.isReadOnly === true) {
+    const advice = 'Many hosts make a database read-only when its disk is full: enlarge the disk, or lift it.';
+    return [wrong(subject, 'accepts no writes (25006 read_only_sql_transaction), so nothing is booked', advice)];
+  }
+  try {
+    await client.query('begin');
+    await client.query("set local work_mem = '64kB'");
+    await client.query(spilled);
+    return [];
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (!/^(53|58)/.test(reason)) throw error;
+    return [wrong(subject, `cannot write (${reason})`, adviceFor(reason))];
+  } finally {
+    await client.query('rollback');
   }
 }
 

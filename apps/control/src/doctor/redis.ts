@@ -1,7 +1,16 @@
 import type { RegistryPublic } from '@sotto/router';
 import type { SettingsOf } from '@sotto/server';
-import { createRedisState, inspectRedis, type MemoryUse, type State, shards } from '@sotto/state';
+import {
+  adviceOnTrouble,
+  createRedisState,
+  inspectRedis,
+  isRejected,
+  type MemoryUse,
+  type State,
+  shards,
+} from '@sotto/state';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
+import { counted } from './counted.ts';
 
 const subject = 'Redis';
 const oldest = 7;
@@ -33,13 +42,10 @@ export async function examineRedis(
       ...examineUsers(exposedTo),
     ];
   } catch (error) {
-    return [
-      wrong(
-        subject,
-        `cannot be reached (${reasonOf(error)})`,
-        'Check REDIS_URL, and that the server accepts connections from this machine.',
-      ),
-    ];
+    const cause = reasonOf(error);
+    const advice = adviceOnTrouble(cause);
+    const found = isRejected(cause) ? 'rejects the user or the password of REDIS_URL' : 'cannot be reached';
+    return [wrong(subject, `${found} (${cause})`, `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`)];
   }
 }
 
@@ -78,7 +84,7 @@ export interface ExaminedState {
 /**
  * Checks that the planes have filled the shared state (epochs, registry, catalog), and that the settler is not behind.
  */
-export async function examineState(url: string): Promise<ExaminedState> {
+export async function examineState(url: string, now: () => number): Promise<ExaminedState> {
   const state = createRedisState({ url, commandTimeoutMs: timeoutMs });
   try {
     // The state connects in the background, so the first read is retried.
@@ -100,8 +106,8 @@ export async function examineState(url: string): Promise<ExaminedState> {
             'no catalog is active',
             'Start control. It publishes a catalog after a broker has published its registry.',
           )
-        : ok('catalog', `${catalog.file.models.length} models active, ${catalog.digest.slice(0, 12)}…`),
-      await examineSettlements(state),
+        : ok('catalog', `${counted(catalog.file.models.length, 'model')} active, ${catalog.digest.slice(0, 12)}…`),
+      await examineSettlements(state, now),
     ];
     return { findings, registry };
   } catch (error) {
@@ -148,17 +154,27 @@ async function examineEpochs(state: State): Promise<Finding> {
   );
 }
 
-async function examineSettlements(state: State): Promise<Finding> {
-  const waiting = await Promise.all(
-    shards.map(async (shard) => (await state.readSettlements(shard, '0-0', looked)).length),
-  );
-  const count = waiting.reduce((sum, some) => sum + some, 0);
-  const isBehind = waiting.some((some) => some >= looked);
-  const found =
-    count === 0
-      ? 'none are waiting for the ledger'
-      : `${isBehind ? 'more than ' : ''}${count} are waiting for the ledger`;
+/** Control books a settlement within a second. It tries again after 5 s, and another process takes over within 30 s. */
+const stuckMs = 60_000;
+
+async function examineSettlements(state: State, now: () => number): Promise<Finding> {
+  const waiting = await Promise.all(shards.map((shard) => state.readSettlements(shard, '0-0', looked)));
+  const count = waiting.reduce((sum, some) => sum + some.length, 0);
+  if (count === 0) return ok('settlements', 'none are waiting for the ledger');
+  const isBehind = waiting.some((some) => some.length >= looked);
+  // The id of an entry begins with the time at which Redis took it, in Unix ms.
+  const oldest = Math.min(...waiting.flatMap((some) => some.map(({ streamId }) => Number.parseInt(streamId, 10))));
+  const ageMs = now() - oldest;
+  const found = `${isBehind ? 'more than ' : ''}${count === 1 ? '1 is' : `${count} are`} waiting for the ledger, the oldest for ${shownAge(ageMs)}`;
+  if (ageMs >= stuckMs) {
+    const advice =
+      'Nothing is booked. Check that control runs; in its log, `task failed` with the task `settler` has the cause.';
+    return wrong('settlements', found, advice);
+  }
   return isBehind
     ? warning('settlements', found, 'The settler is behind. Check that control runs and that Postgres is fast enough.')
     : ok('settlements', found);
 }
+
+const shownAge = (ms: number): string =>
+  ms < 120_000 ? `${Math.max(0, Math.round(ms / 1000))} s` : `${Math.round(ms / 60_000)} minutes`;

@@ -1,6 +1,7 @@
 import { checkCatalog, parseRegistry, type RegistryPublic } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
 import { type Finding, ok, warning, wrong } from './check.ts';
+import { counted } from './counted.ts';
 
 /** Checks the catalog file against the registry that the brokers published, as control would now. */
 export async function examineCatalogFile(
@@ -24,7 +25,7 @@ export async function examineCatalogFile(
   const freeOnes = free.length > 0 ? `; free, because their prices are 0: ${free.join(', ')}` : '';
   return warnings.length > 0
     ? warning(subject, `${warnings.length} likely mistakes`, `\`sotto-control catalog check ${path}\` lists them.`)
-    : ok(subject, `${path}: ${file.models.length} models${freeOnes}`);
+    : ok(subject, `${path}: ${counted(file.models.length, 'model')}${freeOnes}`);
 }
 
 const subject = 'provider keys';

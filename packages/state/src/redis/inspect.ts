@@ -3,6 +3,7 @@ import type { MemoryUse } from '../ports/index.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
 import { readMemoryUse } from './memory-use.ts';
+import { causeOfTrouble, isRejected } from './trouble.ts';
 
 /** Facts about a Redis server. */
 export interface RedisInspection {
@@ -19,7 +20,7 @@ export interface RedisInspection {
   readonly exposedTo: readonly string[] | undefined;
 }
 
-/** Inspects a Redis server without changing anything. Rejects if it is unreachable, or with a `TypeError` for a malformed URL. */
+/** Inspects a Redis server without changing anything. Rejects if it is unreachable, with the cause as `code`, or with a `TypeError` for a malformed URL. */
 export async function inspectRedis(url: string, timeoutMs: number): Promise<RedisInspection> {
   const connection = connectRedis(url, { commandTimeoutMs: timeoutMs });
   try {
@@ -49,7 +50,15 @@ export async function inspectRedis(url: string, timeoutMs: number): Promise<Redi
 function ready(connection: RedisConnection, timeoutMs: number): Promise<void> {
   if (connection.status === 'ready') return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('it did not answer in time')), timeoutMs);
+    let cause = 'no answer';
+    const fail = (): void => reject(Object.assign(new Error('Redis cannot be reached'), { code: cause }));
+    const timer = setTimeout(fail, timeoutMs);
+    connection.on('error', (error: unknown) => {
+      cause = causeOfTrouble(error);
+      if (!isRejected(cause)) return;
+      clearTimeout(timer);
+      fail();
+    });
     connection.once('ready', () => {
       clearTimeout(timer);
       resolve();

@@ -17,6 +17,7 @@ import { readMemoryUse } from './memory-use.ts';
 import { redisReads } from './reads.ts';
 import { runOnRedis } from './run-steps.ts';
 import { ScriptRunner } from './script-runner.ts';
+import { followTrouble } from './trouble.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`. Several hosts, or `?cluster=1`, mean a Redis Cluster. */
@@ -33,6 +34,8 @@ export interface RedisStateOptions {
   readonly onExposed?: (() => void) | undefined;
   /** Called once if the connection's user lacks the right to a command. */
   readonly onDenied?: (() => void) | undefined;
+  /** Called with the cause, such as `WRONGPASS`, when Redis cannot be reached or for another cause than before; with undefined when it can. */
+  readonly onConnection?: ((cause: string | undefined) => void) | undefined;
   /** If given, a Redis that is not durable counts as not ready, and this is called with the reason. */
   readonly onVolatile?: ((problem: string) => void) | undefined;
 }
@@ -46,9 +49,11 @@ export function createRedisState({
   name,
   onExposed,
   onDenied,
+  onConnection = () => {},
   onVolatile,
 }: RedisStateOptions): State {
   const connection = connectRedis(url, { commandTimeoutMs, name });
+  const trouble = followTrouble(connection, onConnection);
   let denied = onDenied;
   const onRefusal = (error: Error): void => {
     if (!isDenial(error)) return;
@@ -57,7 +62,7 @@ export function createRedisState({
   };
   const membership = new Membership(newClient);
   const runner = new ScriptRunner(connection, membership, {
-    ...{ now: () => performance.now(), onRefusal },
+    ...{ now: () => performance.now(), onRefusal, cause: () => trouble.cause },
     timeoutMs: commandTimeoutMs,
   });
   const announcements = new Announcements(() => connectRedis(url, { commandTimeoutMs, name }), onRefusal);

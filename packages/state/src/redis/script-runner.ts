@@ -29,16 +29,19 @@ export class ScriptRunner {
   #gathering = false;
   #batches: (() => void)[] = [];
 
-  /** `onRefusal` is called with every error that Redis answers. `timeoutMs` limits the wait for each answer. */
+  /**
+   * `onRefusal` is called with every error that Redis answers. `cause` says why Redis cannot be reached. `timeoutMs` limits the wait for
+   * each answer.
+   */
   constructor(
     connection: RedisConnection,
     membership: Membership,
-    { now, onRefusal, timeoutMs }: Pick<BreakerOptions, 'now' | 'onRefusal'> & { readonly timeoutMs: number },
+    { timeoutMs, ...options }: Omit<BreakerOptions, 'threshold' | 'openMs'> & { readonly timeoutMs: number },
   ) {
     this.#timeoutMs = timeoutMs;
     this.connection = connection;
     this.membership = membership;
-    this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
+    this.#breaker = new Breaker({ threshold: 10, openMs: 500, ...options });
     for (const name of scriptNames) {
       const script = assembleScript(name);
       connection.defineCommand(`sotto_${name}`, { lua: script.lua, ...(isBatch(name) ? {} : { numberOfKeys: 1 }) });

@@ -8,7 +8,7 @@ const options: ImportOptions = {
   creator: 'acme',
   privacyClass: 'anonymous',
   asOf: '2026-11-01',
-  otherwise: {},
+  given: {},
 };
 const registry = {
   digest: 'r',
@@ -226,17 +226,6 @@ describe('importModels: an entry of OpenRouter', () => {
 
 describe('importModels: other lists', () => {
   const plain = { id: 'one', object: 'model', created: 1, owned_by: 'acme' };
-
-  it('uses the given prices and context length if the list has no such value', () => {
-    expect(imported([plain]).leftOut).toMatchObject([{ id: 'one', reason: expect.stringContaining('--input-price') }]);
-    const priced = { otherwise: { input: 0.1, output: 0.2 } };
-    expect(imported([plain], priced).leftOut[0]?.reason).toContain('--context-length');
-    const whole = { otherwise: { ...priced.otherwise, contextLength: 8000 } };
-    expect(imported([plain], whole).file.models[0]).toMatchObject({
-      context_length: 8000,
-      routes: [{ pricing: { input: 0.1, output: 0.2 } }],
-    });
-  });
 
   it.each([
     [{ context_window: 131_072, max_completion_tokens: 32_768 }, 131_072, 32_768],

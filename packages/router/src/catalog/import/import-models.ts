@@ -19,8 +19,8 @@ export interface ImportOptions {
   readonly privacyClass: PrivacyClass;
   /** The date of the list, such as 2026-01-31. */
   readonly asOf: string;
-  /** Defaults for facts that the list omits. Prices in USD per million tokens. */
-  readonly otherwise: {
+  /** Facts that the operator gives for every model. They win over the list's. Prices in USD per million tokens. */
+  readonly given: {
     readonly contextLength?: number | undefined;
     readonly input?: number | undefined;
     readonly output?: number | undefined;
@@ -58,26 +58,18 @@ export function importModels(list: unknown, options: ImportOptions): Imported | 
 }
 
 function modelOf(entry: ListEntry, options: ImportOptions): ModelInput | { readonly reason: string } {
-  const { otherwise } = options;
+  const { given } = options;
   const canonical = canonicalId(entry.id, options.creator);
   if ('reason' in canonical) return canonical;
   const kind = kindOf(entry);
   if (typeof kind === 'object') return kind;
-  const read = pricingOf(entry);
-  if (!read.ok) return { reason: read.reason };
-  const listed = read.value ?? {};
-  if (kind === 'text' && listed.output === 0) return { reason: isFree };
-  const input = listed.input ?? otherwise.input;
-  const output = listed.output ?? otherwise.output;
-  if (input === undefined || (kind === 'text' && output === undefined)) {
-    return { reason: 'the list has no price for it: give one with --input-price and --output-price' };
-  }
-  const contextLength = contextOf(entry) ?? otherwise.contextLength;
+  const priced = pricesOf(entry, kind, given);
+  if ('reason' in priced) return priced;
+  const contextLength = given.contextLength ?? contextOf(entry);
   if (kind === 'text' && contextLength === undefined) {
     return { reason: 'the list has no context length for it: give one with --context-length' };
   }
   const { capabilities, supportedParameters } = capabilitiesOf(entry);
-  const pricing = kind === 'text' ? { ...listed, input, output } : { input };
   return {
     id: canonical.id,
     name: nameOf(entry),
@@ -89,12 +81,38 @@ function modelOf(entry: ListEntry, options: ImportOptions): ModelInput | { reado
         provider: options.provider,
         upstream_model: entry.id,
         privacy_class: options.privacyClass,
-        pricing,
+        pricing: priced.pricing,
         ...(kind === 'text' && Object.keys(capabilities).length > 0 ? { capabilities } : {}),
         ...(kind === 'text' && supportedParameters !== undefined ? { supported_parameters: supportedParameters } : {}),
       },
     ],
   };
+}
+
+type PricingInput = ModelInput['routes'][number]['pricing'];
+
+/**
+ * The prices of a model. A price that is given replaces all prices of the list, except the other base price if that is not given:
+ * the list's prices for cached tokens and long prompts belong to the prices that were replaced.
+ */
+function pricesOf(
+  entry: ListEntry,
+  kind: 'text' | 'embedding',
+  given: ImportOptions['given'],
+): { readonly pricing: PricingInput } | { readonly reason: string } {
+  const isWhole = given.input !== undefined && (kind === 'embedding' || given.output !== undefined);
+  const read = isWhole ? undefined : pricingOf(entry);
+  if (read?.ok === false) return { reason: read.reason };
+  const listed = read?.value ?? {};
+  const input = given.input ?? listed.input;
+  const output = given.output ?? listed.output;
+  if (kind === 'text' && output === 0 && given.output === undefined) return { reason: isFree };
+  if (input === undefined || (kind === 'text' && output === undefined)) {
+    return { reason: 'the list has no price for it: give one with --input-price and --output-price' };
+  }
+  if (kind === 'embedding') return { pricing: { input } };
+  const isListed = given.input === undefined && given.output === undefined;
+  return { pricing: { ...(isListed ? listed : {}), input, output } };
 }
 
 /** Matches names of models that are not text models, for lists that do not state the type. */
