@@ -4,13 +4,14 @@ import { AlertDialog, Dialog as RadixDialog } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { type ChangeOptions, useChange } from '../api/use-change.ts';
 import { Button, IconButton } from './button.tsx';
-import type { ChangeState } from './form.tsx';
 import { overlay, panel, useFocusReturn } from './modal.ts';
 import { ErrorLine } from './surface.tsx';
 
-interface DialogProps {
+export interface DialogProps {
   /** Cancel, Escape or a press outside asks to close it. */
   readonly onClose: () => void;
+  /** A change is under way, which cannot be taken back: nothing closes the dialog. */
+  readonly isBusy?: boolean;
   readonly title: string;
   readonly description?: ReactNode;
   readonly wide?: boolean;
@@ -18,10 +19,10 @@ interface DialogProps {
 }
 
 /** A modal dialog. Escape and a press outside close it. */
-export function Dialog({ onClose, title, description, wide = false, children }: DialogProps) {
+export function Dialog({ onClose, isBusy = false, title, description, wide = false, children }: DialogProps) {
   const focusReturn = useFocusReturn();
   return (
-    <RadixDialog.Root open onOpenChange={(wanted) => !wanted && onClose()}>
+    <RadixDialog.Root open onOpenChange={(wanted) => !wanted && !isBusy && onClose()}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
@@ -58,7 +59,7 @@ interface ConfirmDialogProps {
   /** The verb on the button. */
   readonly action: string;
   /** The change that `onConfirm` starts: its state and its error are shown. */
-  readonly change?: ChangeState;
+  readonly change?: { readonly isPending: boolean; readonly error: unknown };
   /** Does not close the dialog: the caller closes it when the change is done. */
   readonly onConfirm: () => void;
 }
@@ -91,7 +92,8 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-interface ConfirmChangeProps<Answer> extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
+export interface ConfirmChangeProps<Answer>
+  extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
   readonly change: ChangeOptions<Answer>;
 }
 

@@ -31,7 +31,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
   );
 }
 
-interface CardProps {
+export interface CardProps {
   readonly title?: ReactNode;
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;
@@ -200,7 +200,7 @@ export function PagePending() {
   );
 }
 
-interface LoadedProps<Data> extends LoadingProps {
+export interface LoadedProps<Data> extends LoadingProps {
   readonly query: Pick<UseQueryResult<Data>, 'data' | 'error'> & { readonly refetch: () => unknown };
   readonly children: (data: Data) => ReactNode;
 }

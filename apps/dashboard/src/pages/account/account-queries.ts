@@ -43,7 +43,7 @@ export const hasPasswordQuery = queryOptions({
 const change =
   <Key extends Extract<BodyRoute, `POST /v1/auth/${string}`>>(route: Key) =>
   (body: Body<Key> & object) =>
-    aboutWhatWasTyped(callWith(route, body));
+    aboutWhatWasTyped(callWith(route, {}, body));
 
 export const updateName = change('POST /v1/auth/update-user');
 export const changeEmail = change('POST /v1/auth/change-email');

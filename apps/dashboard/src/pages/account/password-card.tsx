@@ -3,7 +3,7 @@ import { errorElsewhere } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { Form, type FormProps } from '../../ui/form.tsx';
+import { Form, type FormProps } from '../../ui/change-form.tsx';
 import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { CurrentPasswordField, NewPasswordField } from '../sign-in/password-field.tsx';
 import { askForReset, changePassword, hasPasswordQuery } from './account-queries.ts';

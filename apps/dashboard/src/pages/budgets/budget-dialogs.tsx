@@ -13,7 +13,7 @@ import { useChange } from '../../api/use-change.ts';
 import { formatUsd, typedUsd, usdMistake } from '../../format/format.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { keysWithout, readLimit } from './budget-rules.ts';
 
 interface DialogProps {

@@ -11,7 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ConfirmChange, Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { Instant } from '../../ui/text.tsx';
 

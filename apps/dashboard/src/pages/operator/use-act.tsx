@@ -7,9 +7,9 @@ import { type Change, type ChangeOptions, useChange } from '../../api/use-change
 import { canUsePasskeys, passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { enterSession, useSignedIn } from '../../session/session.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/surface.tsx';
 
 /** A change that needs a fresh second factor. `proof` asks for one where the service did, and then repeats the change. */

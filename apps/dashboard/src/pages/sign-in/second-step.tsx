@@ -3,8 +3,8 @@ import { call } from '../../api/call.ts';
 import { aboutWhatWasTyped, errorElsewhere } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
 import { Entry } from './entry.tsx';
 
 const ways = {

@@ -7,7 +7,7 @@ import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { enterSession, sessionQuery } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
-import { Form } from '../../ui/form.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { ErrorState, Loading } from '../../ui/surface.tsx';
 import { Entry, LinkIncomplete } from './entry.tsx';
 import { CurrentPasswordField } from './password-field.tsx';
