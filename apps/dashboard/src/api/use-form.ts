@@ -58,7 +58,10 @@ export interface FormFields<Part> {
   /** The attributes of a control that a person types into: a text, an amount, a count, or a list with an entry a line. */
   text<Name extends FieldName<Part>>(name: Name, options?: FieldOptions<FieldValue<Part, Name>>): TextAttributes;
   /** The attributes of a control that has the value itself. The form must state where it starts. */
-  choice<Name extends FieldName<Part>>(name: Name): ChoiceAttributes<NonNullable<FieldValue<Part, Name>>>;
+  choice<Name extends FieldName<Part>>(
+    name: Name,
+    options?: FieldOptions<FieldValue<Part, Name>>,
+  ): ChoiceAttributes<NonNullable<FieldValue<Part, Name>>>;
   /** The same, where null is a choice, too. */
   choiceOrNull<Name extends FieldName<Part>>(
     name: Name,

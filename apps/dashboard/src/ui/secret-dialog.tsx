@@ -11,7 +11,8 @@ export interface Secret {
   readonly description: string;
   /** What it is, such as "key". */
   readonly noun: string;
-  readonly text: string;
+  /** Undefined: there is none. */
+  readonly text: string | undefined;
   /** Above it, such as the id that belongs to it. */
   readonly before?: ReactNode;
   /** What may be done with it. */
@@ -24,11 +25,11 @@ interface SecretDialogProps extends FormDialogProps {
 }
 
 /** A form in a dialog, and then the secret that it made. Warns before it closes if the secret was not copied. */
-export function SecretDialog({ secret, form, onClose, title, description, action, children }: SecretDialogProps) {
+export function SecretDialog({ secret, form, action, onClose, title, description, wide, children }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
   const close = (): void => {
-    if (secret !== undefined && !isCopied) setWarned(true);
+    if (secret?.text !== undefined && !isCopied) setWarned(true);
     else onClose();
   };
   return (
@@ -37,6 +38,7 @@ export function SecretDialog({ secret, form, onClose, title, description, action
       isBusy={form.change.isPending}
       title={secret?.title ?? title}
       description={secret?.description ?? description}
+      wide={wide === true && secret === undefined}
     >
       {secret === undefined ? (
         <Form form={form} action={action} className="space-y-5" onCancel={onClose}>
@@ -71,14 +73,16 @@ function Shown({ secret: { noun, text, before, note }, isCopied, isWarned, onCop
   return (
     <div className="space-y-4">
       {before}
-      <div className="space-y-3 rounded-xl border border-line bg-raised p-3">
-        <code data-testid={`new-${noun}`} onCopy={onCopied} className="block font-mono text-sm break-all">
-          {text}
-        </code>
-        <CopyButton text={text} label={`Copy ${noun}`} onCopied={onCopied} />
-      </div>
+      {text !== undefined && (
+        <div className="space-y-3 rounded-xl border border-line bg-raised p-3">
+          <code data-testid={`new-${noun}`} onCopy={onCopied} className="block font-mono text-sm break-all">
+            {text}
+          </code>
+          <CopyButton text={text} label={`Copy ${noun}`} onCopied={onCopied} />
+        </div>
+      )}
       <p className="text-sm text-muted">{note}</p>
-      {isWarned ? (
+      {isWarned && text !== undefined ? (
         <Notice tone="warn">
           <p className="mb-3">{`You have not copied the ${noun}. After you close this, it cannot be shown again.`}</p>
           <div className="flex flex-wrap gap-2">
@@ -90,7 +94,7 @@ function Shown({ secret: { noun, text, before, note }, isCopied, isWarned, onCop
         </Notice>
       ) : (
         <div className="flex justify-end">
-          <Button look={isCopied ? 'primary' : 'plain'} onClick={onDone}>
+          <Button look={isCopied || text === undefined ? 'primary' : 'plain'} onClick={onDone}>
             Done
           </Button>
         </div>
