@@ -44,6 +44,8 @@ interface FormOptions<Key extends BodyRoute, Result> extends Omit<ChangeOptions<
   readonly start?: Values<Key>;
   /** The part of the body that the form does not show. */
   readonly rest?: Values<Key>;
+  /** The fields that the user's next change begins anew, once this one is made. */
+  readonly clears?: readonly FieldName<Body<Key>>[];
   /** Sends the body in another way than by a call of the route. */
   readonly send?: (body: Body<Key>) => Promise<Result>;
 }
@@ -79,8 +81,6 @@ export interface RouteForm<Key extends BodyRoute, Result = Answer<Key>> extends 
   readonly errorElsewhere: () => string | undefined;
   readonly mistakes: Readonly<Record<string, string>>;
   readonly submit: () => void;
-  /** Forgets what was typed. */
-  readonly reset: () => void;
 }
 
 interface ChoiceAttributes<Value> {
@@ -127,6 +127,7 @@ export function useForm<Key extends BodyRoute, Result>(
     params = {},
     start: started,
     rest,
+    clears = [],
     send,
     onSuccess,
     onError,
@@ -149,10 +150,11 @@ export function useForm<Key extends BodyRoute, Result>(
     },
     onSuccess: (...done) => {
       keep({});
+      setDraft(without(clears));
       return onSuccess?.(...done);
     },
     onError: (...failed) => {
-      if (needsSignIn(failed[0])) keep(Object.fromEntries(Object.entries(draft).filter(([name]) => !isSecret(name))));
+      if (needsSignIn(failed[0])) keep(without(Object.keys(draft).filter(isSecret))(draft));
       return onError?.(...failed);
     },
   });
@@ -207,12 +209,13 @@ export function useForm<Key extends BodyRoute, Result>(
       // The contract names the fields; the compiler cannot follow them through names with dots.
       if (Object.keys(read.mistakes).length === 0) change.mutate(read.body as Body<Key>);
     },
-    reset: () => {
-      setDraft({});
-      setMistakes({});
-    },
   };
 }
+
+const without =
+  (names: readonly string[]) =>
+  (draft: Draft): Draft =>
+    Object.fromEntries(Object.entries(draft).filter(([name]) => !names.includes(name)));
 
 /** A value as a person types it. */
 const typedOf = (value: unknown): string =>
