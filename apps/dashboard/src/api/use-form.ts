@@ -93,7 +93,7 @@ interface TextAttributes {
   readonly value: string;
   readonly onChange: (event: { readonly target: { readonly value: string } }) => void;
   readonly error: string | undefined;
-  readonly type: 'email' | 'text';
+  readonly type?: 'email';
   readonly inputMode: 'decimal' | 'numeric' | undefined;
   readonly autoComplete: string;
   readonly required: boolean;
@@ -184,7 +184,7 @@ export function useForm<Key extends BodyRoute, Result>(
         value: typedOf(value(name)),
         onChange: ({ target }) => set(name, target.value),
         error: errorAt(name),
-        type: field?.email === true ? 'email' : 'text',
+        ...(field?.email === true ? { type: 'email' as const } : {}),
         inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
         autoComplete: 'off',
         required: field?.required === true && field.nullable !== true,

@@ -1,9 +1,9 @@
 import clsx from 'clsx';
 import { X } from 'lucide-react';
 import { AlertDialog, Dialog as RadixDialog } from 'radix-ui';
-import type { ReactNode } from 'react';
-import { type ChangeOptions, useChange } from '../api/use-change.ts';
-import { Button, IconButton } from './button.tsx';
+import { type ReactNode, useState } from 'react';
+import { type Change, type ChangeOptions, useChange } from '../api/use-change.ts';
+import { Button, type ButtonProps, IconButton } from './button.tsx';
 import { overlay, panel, useFocusReturn } from './modal.ts';
 import { ErrorLine } from './surface.tsx';
 
@@ -45,6 +45,20 @@ export function Dialog({ onClose, isBusy = false, title, description, wide = fal
         </RadixDialog.Content>
       </RadixDialog.Portal>
     </RadixDialog.Root>
+  );
+}
+
+/** The dialog that a button opens. */
+export type DialogOf = { readonly dialog: (onClose: () => void) => ReactNode };
+
+/** A button that opens a dialog. */
+export function DialogButton({ dialog, ...button }: ButtonProps & DialogOf) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
   );
 }
 
@@ -95,10 +109,12 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 export interface ConfirmChangeProps<Answer>
   extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
   readonly change: ChangeOptions<Answer>;
+  /** What the change needs besides, such as a second factor. */
+  readonly proof?: ((change: Change<Answer, void, unknown>) => ReactNode) | undefined;
 }
 
 /** Asks before a change that cannot be undone, makes it, and closes when it is done. */
-export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<Answer>) {
+export function ConfirmChange<Answer>({ change, proof, ...dialog }: ConfirmChangeProps<Answer>) {
   const { onSuccess } = change;
   const changing = useChange<Answer>({
     ...change,
@@ -109,5 +125,10 @@ export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<
   });
   // A running change cannot be taken back. When it ended, it would close the dialog that is open by then.
   const close = () => !changing.isPending && dialog.onClose();
-  return <ConfirmDialog {...dialog} onClose={close} change={changing} onConfirm={() => changing.mutate()} />;
+  return (
+    <>
+      <ConfirmDialog {...dialog} onClose={close} change={changing} onConfirm={() => changing.mutate()} />
+      {proof?.(changing)}
+    </>
+  );
 }

@@ -3,9 +3,9 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Button, type ButtonProps } from './button.tsx';
 import { Dialog, type DialogProps } from './dialog.tsx';
 
-/** What `Form` needs of a form; `useForm` returns it. */
+/** What `Form` needs of a form; `useForm` returns it. Without a change, the form only asks the page for something. */
 interface FormHandle {
-  readonly change: { readonly isPending: boolean; readonly error: unknown };
+  readonly change?: { readonly isPending: boolean; readonly error: unknown };
   readonly submit: () => void;
   /** The fields whose texts were not taken, and why. */
   readonly mistakes?: object;
@@ -42,12 +42,12 @@ export function Form(props: FormProps) {
   useEffect(() => {
     const refused = element.current?.querySelector('[aria-invalid="true"]');
     if (refused instanceof HTMLElement) refused.focus();
-  }, [change.error, mistakes]);
+  }, [change?.error, mistakes]);
   const button = (
     <Button
       type="submit"
       look={look}
-      busy={change.isPending}
+      busy={change?.isPending ?? false}
       disabled={disabled}
       className={clsx(wide && (beside === undefined ? 'w-full' : 'flex-1'))}
     >
@@ -67,7 +67,7 @@ export function Form(props: FormProps) {
       {!showsErrors && errorElsewhere !== undefined && <Elsewhere read={errorElsewhere} />}
       {onCancel !== undefined ? (
         <div className="flex flex-wrap justify-end gap-2">
-          <Button disabled={change.isPending} onClick={onCancel}>
+          <Button disabled={change?.isPending ?? false} onClick={onCancel}>
             Cancel
           </Button>
           {button}
@@ -102,7 +102,7 @@ export interface FormDialogProps
 export function FormDialog({ form, action, look, disabled, showsErrors, children, ...dialog }: FormDialogProps) {
   const parts = { form, action, look, disabled, showsErrors };
   return (
-    <Dialog {...dialog} isBusy={form.change.isPending}>
+    <Dialog {...dialog} isBusy={form.change?.isPending ?? false}>
       <Form {...parts} className="space-y-5" onCancel={dialog.onClose}>
         {children}
       </Form>

@@ -1,9 +1,9 @@
 import { Ellipsis, type LucideIcon, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
-import { ConfirmChange, type ConfirmChangeProps } from './dialog.tsx';
+import { ConfirmChange, type ConfirmChangeProps, type DialogOf } from './dialog.tsx';
 import { Menu } from './menu.tsx';
-import { Card, type CardProps, EmptyState, Loaded, type LoadedProps } from './surface.tsx';
+import { Card, type CardProps, EmptyState, type EmptyStateProps, Loaded, type LoadedProps } from './surface.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
 /** What a user can do with one row. */
@@ -15,9 +15,6 @@ export interface RowAction {
   readonly danger?: boolean;
   readonly does: DialogOf | (() => void);
 }
-
-/** The dialog that an action opens. */
-type DialogOf = { readonly dialog: (onClose: () => void) => ReactNode };
 
 /** An action that asks before its change, and makes it. */
 export const asking = <Answer,>(question: Omit<ConfirmChangeProps<Answer>, 'onClose'>): DialogOf => ({
@@ -78,8 +75,8 @@ interface ResourceProps<Row> {
   /** What screen readers hear while the rows are loading, such as "Keys are loading". */
   readonly loading: string;
   readonly lines?: number;
-  /** Replaces an empty list: a line, or a state with the button that creates the first row. */
-  readonly empty?: string | { readonly title: string; readonly text: string };
+  /** Replaces an empty list: a line, or a state, which has the button that creates the first row. */
+  readonly empty?: string | EmptyStateProps;
   /** The button that creates a row, and the dialog that it opens. */
   readonly create?: (DialogOf & { readonly action: string }) | undefined;
   /** The card around the rows. */
@@ -103,7 +100,7 @@ export function Resource<Row>(props: ResourceProps<Row>) {
     <Loaded query={query} label={loading} lines={lines}>
       {(rows) => {
         if (rows.length === 0) {
-          if (typeof empty === 'object') return <EmptyState {...empty} action={button} />;
+          if (typeof empty === 'object') return <EmptyState {...empty} action={button ?? empty.action} />;
           return <p className="text-sm text-muted">{empty}</p>;
         }
         const drawn = props.rows(rows);

@@ -35,7 +35,7 @@ export function SecretDialog({ secret, form, action, onClose, title, description
   return (
     <Dialog
       onClose={close}
-      isBusy={form.change.isPending}
+      isBusy={form.change?.isPending ?? false}
       title={secret?.title ?? title}
       description={secret?.description ?? description}
       wide={wide === true && secret === undefined}

@@ -57,8 +57,14 @@ export function Card({ title, lead, actions, className, children }: CardProps) {
   );
 }
 
+export interface EmptyStateProps {
+  readonly title: string;
+  readonly text: ReactNode;
+  readonly action?: ReactNode;
+}
+
 /** Replaces an empty list: says what it would hold, and how to get the first entry. */
-export function EmptyState({ title, text, action }: { title: string; text: ReactNode; action?: ReactNode }) {
+export function EmptyState({ title, text, action }: EmptyStateProps) {
   return (
     <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-12 text-center">
       <Inbox aria-hidden className="size-7 text-muted" />
