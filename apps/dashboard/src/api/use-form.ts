@@ -1,6 +1,6 @@
 import type { ParamsOf } from '@sotto/contract';
 import type { ControlContracts } from '@sotto/contract/control';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { typedUsd } from '../format/format.ts';
 import { makeTabState } from '../session/tab-state.ts';
 import { bodies } from './bodies.ts';
@@ -139,7 +139,8 @@ export function useForm<Key extends BodyRoute, Result>(
   const place = `${route} ${JSON.stringify(params)}`;
   const [draft, setDraft] = useState<Draft>(() => kept.now()[place] ?? {});
   const [mistakes, setMistakes] = useState<Readonly<Record<string, string>>>({});
-  const keep = (typed: Draft): void => kept.update((before) => ({ ...before, [place]: typed }));
+  // It was kept for this form. The next one begins anew.
+  useEffect(() => kept.update(without([place])), [place]);
   const change = useChange<Result, Body<Key>>({
     gcTime: 0,
     ...options,
@@ -149,12 +150,13 @@ export function useForm<Key extends BodyRoute, Result>(
       return route.includes(' /v1/auth/') ? aboutWhatWasTyped(answer) : answer;
     },
     onSuccess: (...done) => {
-      keep({});
+      kept.update(without([place]));
       setDraft(without(clears));
       return onSuccess?.(...done);
     },
     onError: (...failed) => {
-      if (needsSignIn(failed[0])) keep(without(Object.keys(draft).filter(isSecret))(draft));
+      const typed = without(Object.keys(draft).filter(isSecret))(draft);
+      if (needsSignIn(failed[0])) kept.update((before) => ({ ...before, [place]: typed }));
       return onError?.(...failed);
     },
   });
@@ -214,8 +216,8 @@ export function useForm<Key extends BodyRoute, Result>(
 
 const without =
   (names: readonly string[]) =>
-  (draft: Draft): Draft =>
-    Object.fromEntries(Object.entries(draft).filter(([name]) => !names.includes(name)));
+  <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
 
 /** A value as a person types it. */
 const typedOf = (value: unknown): string =>
