@@ -1,6 +1,6 @@
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defaultClientConditions, defineConfig, type Plugin } from 'vite';
+import { defaultClientConditions, defineConfig, type Plugin, runnerImport } from 'vite';
 
 /** The page is served by the control plane, which puts a nonce of each answer in place of this. */
 const noncePlaceholder = 'SOTTO_NONCE';
@@ -16,17 +16,32 @@ const devPage: Plugin = {
   transformIndexHtml: (html) => html.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', confidentialOrigin),
 };
 
+const source = '@sotto/source';
+
+/** Puts the fields of bodies into the page, and not the schemas from which they are read. */
+const bodyFields: Plugin = {
+  name: 'sotto-body-fields',
+  async load(id) {
+    if (!id.endsWith('/src/api/bodies.ts')) return null;
+    const { module } = await runnerImport<{ readonly bodies: unknown }>(id, {
+      configFile: false,
+      resolve: { conditions: [source] },
+    });
+    return `export const bodies = ${JSON.stringify(module.bodies)};`;
+  },
+};
+
 /** `--mode playground` builds the page of `sotto playground`, which the command serves as it was built. */
 const playground = 'playground';
 
 export default defineConfig(({ mode }) => ({
-  plugins: [react(), tailwindcss(), devPage],
+  plugins: [react(), tailwindcss(), devPage, bodyFields],
   server: {
     host: '127.0.0.1',
     // Control takes a session from its own page only.
     proxy: { '/v1': { target: controlOrigin, changeOrigin: true, headers: { origin: controlOrigin } } },
   },
-  resolve: { conditions: ['@sotto/source', ...defaultClientConditions] },
+  resolve: { conditions: [source, ...defaultClientConditions] },
   ...(mode === playground ? {} : { html: { cspNonce: noncePlaceholder } }),
   build: {
     outDir: process.env.SOTTO_DASHBOARD_OUT ?? 'built',

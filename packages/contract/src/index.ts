@@ -11,6 +11,7 @@ export {
   type QueryInput,
   type QueryOf,
 } from './contract.ts';
+export { type BodyField, type BodyFields, bodyFields } from './document/body-fields.ts';
 export { buildDocument, type OpenApiDocument, responseOf } from './document/build-document.ts';
 export { limitOf, type RateLimitName } from './limits.ts';
 export { type Maxima, type Maximum, type MaximumName, maxima, usualMaxima } from './maxima.ts';

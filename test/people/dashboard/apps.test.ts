@@ -226,7 +226,8 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('dialog', { name: 'Notebook is ready' }).waitFor();
     const first = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'I saved it' }).click();
+    await dialog.getByRole('button', { name: 'Copy secret' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
     expect(await page.getByText(first).count()).toBe(0);
 
     const menu = page.getByRole('button', { name: 'Actions for Notebook' });
@@ -241,10 +242,11 @@ await describeDashboard('connected apps', (stage) => {
 
     await page.getByRole('button', { name: 'Actions for Notebook 2' }).click();
     await page.getByRole('menuitem', { name: 'New secret' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Create a new secret' }).click();
+    await dialog.getByRole('button', { name: 'Create a new secret' }).click();
     const second = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
     expect(second).not.toBe(first);
-    await page.getByRole('button', { name: 'I saved it' }).click();
+    await dialog.getByRole('button', { name: 'Copy secret' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
 
     await page.getByRole('button', { name: 'Actions for Notebook 2' }).click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { SignedUp } from '../../kit/signed-up.ts';
 import { describeDashboard, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
@@ -33,12 +34,17 @@ async function workspaceOf(stage: Stage, owner: SignedUp, guest: SignedUp) {
   return { page, theirs, id, keys, setBudget: (body: object) => send(`/workspaces/${id}/budgets`, body, 'put') };
 }
 
+async function chooseOfWebhook(page: Page, action: string): Promise<void> {
+  await page.getByRole('button', { name: 'Actions for the webhook' }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
+
 await describeDashboard('budgets', (stage) => {
   it('are set for the workspace, a member and a key, changed and removed', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const { page, keys } = await workspaceOf(stage, owner, guest);
     await page.reload();
-    await page.getByRole('button', { name: 'Set the first budget' }).click();
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Limit in USD per month').fill('ten');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
@@ -82,7 +88,7 @@ await describeDashboard('budgets', (stage) => {
     const page = await stage.open('/verify', { as: await stage.person() });
     const load = await holdBack(page, '**/v1/workspaces/*/members?*');
     await page.goto('/budgets');
-    await page.getByRole('button', { name: 'Set the first budget' }).click();
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByRole('radio', { name: 'Member' }).isDisabled()).toBe(true);
     load();
@@ -114,16 +120,19 @@ await describeDashboard('budgets', (stage) => {
     const url = `https://127.0.0.1:9/${randomUUID()}`;
     await dialog.getByLabel('URL').fill(url);
     await dialog.getByRole('button', { name: 'Set webhook' }).click();
-    expect(await dialog.locator('pre').textContent()).toMatch(/^whsec_/);
+    expect(await dialog.getByTestId('new-secret').textContent()).toMatch(/^whsec_/);
     await keepPicture(page, 'budgets-secret');
-    await dialog.getByRole('button', { name: 'I saved it' }).click();
+    await page.keyboard.press('Escape');
+    await dialog.getByText('You have not copied the secret.').waitFor();
+    await dialog.getByRole('button', { name: 'Copy secret first' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByText(url).waitFor();
     await page.reload();
     await page.getByText(url).waitFor();
     expect(await page.getByText('whsec_').count()).toBe(0);
-    await page.getByRole('button', { name: 'Send test event' }).click();
+    await chooseOfWebhook(page, 'Send test event');
     await page.getByText('The URL does not lead to a public address.').waitFor();
-    await page.getByRole('button', { name: 'Remove…' }).click();
+    await chooseOfWebhook(page, 'Remove');
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('button', { name: 'Set up webhook' }).waitFor();
   });
@@ -148,7 +157,7 @@ await describeDashboard('budgets', (stage) => {
       ...{ name: 'budgets', path: '/budgets', as: owner, widths },
       shown: async (shown) => {
         await shown.getByText('Used up', { exact: true }).waitFor();
-        await shown.getByRole('button', { name: 'Send test event' }).waitFor();
+        await shown.getByRole('button', { name: 'Actions for the webhook' }).waitFor();
       },
     });
     await page.reload();

@@ -69,7 +69,7 @@ await describeDashboard(
         [randomUUID()],
       );
       const page = await stage.open('/operator/books', { as: person });
-      await page.getByRole('button', { name: 'Dismiss…' }).click();
+      await page.getByRole('button', { name: 'Dismiss the settlement' }).click();
       const [dismissing, proof] = ['Dismiss the settlement', 'Confirm your second factor'].map((name) =>
         page.getByRole('dialog', { name }),
       ) as [Locator, Locator];

@@ -25,7 +25,8 @@ export function passkeys({ world, mailbox, browser }: Accounts): void {
     await dialog.getByLabel('Your password').fill(person.password);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('table', { name: 'Passkeys' }).getByText('Chrome on Linux').waitFor();
-    await page.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
+    await page.getByRole('button', { name: 'Actions for Chrome on Linux' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('My laptop');
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('table', { name: 'Passkeys' }).getByText('My laptop').waitFor();
@@ -48,7 +49,8 @@ export function passkeys({ world, mailbox, browser }: Accounts): void {
     await page.goto('/sign-in?return_to=%2Faccount');
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByRole('heading', heading('Account and security')).waitFor();
-    await page.getByRole('button', { name: 'Remove My laptop' }).click();
+    await page.getByRole('button', { name: 'Actions for My laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('You have none yet.').waitFor();
   });

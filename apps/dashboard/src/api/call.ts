@@ -66,21 +66,18 @@ export async function callAll<Key extends PagedRoute>(
 /** The longest page of the lists that `callAll` reads. */
 const pageLimit = 500;
 
-/** The routes that take a body and nothing else. */
-export type BodyRoute = {
-  [Key in Route]: keyof ParamsOf<ControlContracts[Key]> extends never
-    ? BodyInput<ControlContracts[Key]> extends object
-      ? Key
-      : never
-    : never;
-}[Route];
+/** The routes that take a body. */
+export type BodyRoute = { [Key in Route]: BodyInput<ControlContracts[Key]> extends object ? Key : never }[Route];
 
 /** The body of a route. */
 export type Body<Key extends Route> = BodyInput<ControlContracts[Key]>;
 
 /** `call` for routes that are known by their type alone. */
-export const callWith = <Key extends BodyRoute>(route: Key, body: Body<Key> & object): Promise<Answer<Key>> =>
-  send(route, { body }) as Promise<Answer<Key>>;
+export const callWith = <Key extends BodyRoute>(
+  route: Key,
+  params: Readonly<Record<string, string>>,
+  body: Body<Key>,
+): Promise<Answer<Key>> => send(route, { params, body: body as object }) as Promise<Answer<Key>>;
 
 /** The address of a route that is read with GET, for links and downloads. */
 export const addressOf = <Key extends Extract<Route, `GET ${string}`>>(

@@ -1,16 +1,17 @@
 import clsx from 'clsx';
 import { X } from 'lucide-react';
 import { AlertDialog, Dialog as RadixDialog } from 'radix-ui';
-import type { ReactNode } from 'react';
-import { type ChangeOptions, useChange } from '../api/use-change.ts';
-import { Button, IconButton } from './button.tsx';
-import type { ChangeState } from './form.tsx';
+import { type ReactNode, useState } from 'react';
+import { type Change, type ChangeOptions, useChange } from '../api/use-change.ts';
+import { Button, type ButtonProps, IconButton } from './button.tsx';
 import { overlay, panel, useFocusReturn } from './modal.ts';
 import { ErrorLine } from './surface.tsx';
 
-interface DialogProps {
+export interface DialogProps {
   /** Cancel, Escape or a press outside asks to close it. */
   readonly onClose: () => void;
+  /** A change is under way, which cannot be taken back: nothing closes the dialog. */
+  readonly isBusy?: boolean;
   readonly title: string;
   readonly description?: ReactNode;
   readonly wide?: boolean;
@@ -18,10 +19,10 @@ interface DialogProps {
 }
 
 /** A modal dialog. Escape and a press outside close it. */
-export function Dialog({ onClose, title, description, wide = false, children }: DialogProps) {
+export function Dialog({ onClose, isBusy = false, title, description, wide = false, children }: DialogProps) {
   const focusReturn = useFocusReturn();
   return (
-    <RadixDialog.Root open onOpenChange={(wanted) => !wanted && onClose()}>
+    <RadixDialog.Root open onOpenChange={(wanted) => !wanted && !isBusy && onClose()}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
@@ -47,6 +48,20 @@ export function Dialog({ onClose, title, description, wide = false, children }: 
   );
 }
 
+/** The dialog that a button opens. */
+export type DialogOf = { readonly dialog: (onClose: () => void) => ReactNode };
+
+/** A button that opens a dialog. */
+export function DialogButton({ dialog, ...button }: ButtonProps & DialogOf) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  );
+}
+
 interface ConfirmDialogProps {
   /** Default: true. */
   readonly open?: boolean;
@@ -58,7 +73,7 @@ interface ConfirmDialogProps {
   /** The verb on the button. */
   readonly action: string;
   /** The change that `onConfirm` starts: its state and its error are shown. */
-  readonly change?: ChangeState;
+  readonly change?: { readonly isPending: boolean; readonly error: unknown };
   /** Does not close the dialog: the caller closes it when the change is done. */
   readonly onConfirm: () => void;
 }
@@ -91,12 +106,15 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-interface ConfirmChangeProps<Answer> extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
+export interface ConfirmChangeProps<Answer>
+  extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
   readonly change: ChangeOptions<Answer>;
+  /** What the change needs besides, such as a second factor. */
+  readonly proof?: ((change: Change<Answer, void, unknown>) => ReactNode) | undefined;
 }
 
 /** Asks before a change that cannot be undone, makes it, and closes when it is done. */
-export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<Answer>) {
+export function ConfirmChange<Answer>({ change, proof, ...dialog }: ConfirmChangeProps<Answer>) {
   const { onSuccess } = change;
   const changing = useChange<Answer>({
     ...change,
@@ -107,5 +125,10 @@ export function ConfirmChange<Answer>({ change, ...dialog }: ConfirmChangeProps<
   });
   // A running change cannot be taken back. When it ended, it would close the dialog that is open by then.
   const close = () => !changing.isPending && dialog.onClose();
-  return <ConfirmDialog {...dialog} onClose={close} change={changing} onConfirm={() => changing.mutate()} />;
+  return (
+    <>
+      <ConfirmDialog {...dialog} onClose={close} change={changing} onConfirm={() => changing.mutate()} />
+      {proof?.(changing)}
+    </>
+  );
 }

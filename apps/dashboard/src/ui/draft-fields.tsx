@@ -8,12 +8,14 @@ interface DayFieldProps extends Pick<TextFieldProps, 'label' | 'hint' | 'error' 
   /** `2026-11-21`. */
   readonly value: string;
   readonly onChange: (day: string) => void;
+  /** An empty field is a choice, too. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** A day, by the browser's own control. A half-typed day does not reach `onChange`. */
-export function DayField({ value, onChange, ...field }: DayFieldProps) {
+export function DayField({ value, onChange, mayBeEmpty = false, ...field }: DayFieldProps) {
   const draft = useDraft(value, (typed) => {
-    if (/^\d{4}-\d\d-\d\d$/.test(typed)) onChange(typed);
+    if (/^\d{4}-\d\d-\d\d$/.test(typed) || (mayBeEmpty && typed === '')) onChange(typed);
   });
   return <TextField {...field} type="date" min="2020-01-01" max="2099-12-31" {...draft} />;
 }

@@ -1,56 +1,53 @@
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { errorElsewhere } from '../api/errors.ts';
 import { Button, type ButtonProps } from './button.tsx';
-import { TextField } from './field.tsx';
-import { ErrorLine } from './surface.tsx';
+import { Dialog, type DialogProps } from './dialog.tsx';
 
-/** How a change stands, as `useChange` returns it. */
-export interface ChangeState {
-  readonly isPending: boolean;
-  readonly error: unknown;
+/** What `Form` needs of a form; `useForm` returns it. Without a change, the form only asks the page for something. */
+interface FormHandle {
+  readonly change?: { readonly isPending: boolean; readonly error: unknown };
+  readonly submit: () => void;
+  /** The fields whose texts were not taken, and why. */
+  readonly mistakes?: object;
+  /** The sentence that no field shows. */
+  readonly errorElsewhere?: () => string | undefined;
 }
 
-export interface FormProps {
-  readonly change: ChangeState;
-  /** `field` returns what stands in the control of that name. */
-  readonly onSubmit: (field: (name: string) => string, form: HTMLFormElement) => void;
+interface FormProps {
+  readonly form: FormHandle;
   /** Text of the submit button. */
   readonly action: ReactNode;
-  readonly look?: ButtonProps['look'];
-  readonly disabled?: boolean;
-  /**
-   * The fields that show the error about themselves, by the service's name for them; the form shows any other error.
-   * `inside`: something within the form shows every error.
-   */
-  readonly errors?: readonly string[] | 'inside';
+  readonly look?: ButtonProps['look'] | undefined;
+  readonly disabled?: boolean | undefined;
+  /** Something within the form shows the errors that no field shows. */
+  readonly showsErrors?: boolean | undefined;
   /** Puts a button that cancels beside the other, as dialogs have it. */
   readonly onCancel?: () => void;
   /** The button is as wide as the form. */
   readonly wide?: boolean;
   /** Shown in one row with the submit button. */
   readonly beside?: ReactNode;
-  /** The form checks its fields itself. */
-  readonly noValidate?: boolean;
   readonly className?: string;
   readonly children?: ReactNode;
 }
 
 /** A form that sends a change, is busy meanwhile, says what went wrong and keeps what was typed. */
 export function Form(props: FormProps) {
-  const { change, onSubmit, action, look = 'primary', disabled = false, errors = [], onCancel, wide = false } = props;
-  const { beside, noValidate = false, className = 'space-y-4', children } = props;
-  const form = useRef<HTMLFormElement>(null);
-  // The field that was refused may be out of sight.
+  const { form, action, look = 'primary', disabled = false, showsErrors = false, onCancel, wide = false } = props;
+  const { beside, className = 'space-y-4', children } = props;
+  const { change, submit, mistakes, errorElsewhere } = form;
+  const element = useRef<HTMLFormElement>(null);
+  // The field at fault may be out of sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each submission has its own errors
   useEffect(() => {
-    const refused = change.error && form.current?.querySelector('[aria-invalid="true"]');
+    const refused = element.current?.querySelector('[aria-invalid="true"]');
     if (refused instanceof HTMLElement) refused.focus();
-  }, [change.error]);
-  const submit = (
+  }, [change?.error, mistakes]);
+  const button = (
     <Button
       type="submit"
       look={look}
-      busy={change.isPending}
+      busy={change?.isPending ?? false}
       disabled={disabled}
       className={clsx(wide && (beside === undefined ? 'w-full' : 'flex-1'))}
     >
@@ -59,54 +56,56 @@ export function Form(props: FormProps) {
   );
   return (
     <form
-      ref={form}
-      noValidate={noValidate}
+      ref={element}
       className={className}
       onSubmit={(event) => {
         event.preventDefault();
-        const form = event.currentTarget;
-        onSubmit((name) => String(new FormData(form).get(name) ?? ''), form);
+        submit();
       }}
     >
       {children}
-      {errors !== 'inside' && <ErrorLine error={change.error} except={errors} />}
+      {!showsErrors && errorElsewhere !== undefined && <Elsewhere read={errorElsewhere} />}
       {onCancel !== undefined ? (
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onCancel}>Cancel</Button>
-          {submit}
+          <Button disabled={change?.isPending ?? false} onClick={onCancel}>
+            Cancel
+          </Button>
+          {button}
         </div>
       ) : beside !== undefined ? (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          {submit}
+          {button}
           {beside}
         </div>
       ) : (
-        submit
+        button
       )}
     </form>
   );
 }
 
-interface NameFormProps extends Pick<FormProps, 'change' | 'action' | 'look' | 'onCancel'> {
-  readonly label: string;
-  readonly name?: string;
-  readonly autoComplete?: 'name';
-  readonly onName: (name: string) => void;
+/** Drawn after the fields, which say by then which errors they show. */
+function Elsewhere({ read }: { read: () => string | undefined }) {
+  const sentence = read();
+  return sentence === undefined ? null : (
+    <p role="alert" className="text-danger">
+      {sentence}
+    </p>
+  );
 }
 
-/** Asks for a name, of at most 100 characters. */
-export function NameForm({ label, name, autoComplete, onName, ...form }: NameFormProps) {
+export interface FormDialogProps
+  extends Omit<DialogProps, 'isBusy'>,
+    Pick<FormProps, 'form' | 'action' | 'look' | 'disabled' | 'showsErrors'> {}
+
+/** A form in a dialog, which stays open while the form sends its change. */
+export function FormDialog({ form, action, look, disabled, showsErrors, children, ...dialog }: FormDialogProps) {
+  const parts = { form, action, look, disabled, showsErrors };
   return (
-    <Form {...form} errors="inside" onSubmit={(field) => onName(field('name'))}>
-      <TextField
-        label={label}
-        name="name"
-        required
-        maxLength={100}
-        autoComplete={autoComplete ?? 'off'}
-        defaultValue={name}
-        error={errorElsewhere(form.change.error)}
-      />
-    </Form>
+    <Dialog {...dialog} isBusy={form.change?.isPending ?? false}>
+      <Form {...parts} className="space-y-5" onCancel={dialog.onClose}>
+        {children}
+      </Form>
+    </Dialog>
   );
 }

@@ -31,7 +31,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
   );
 }
 
-interface CardProps {
+export interface CardProps {
   readonly title?: ReactNode;
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;
@@ -57,8 +57,14 @@ export function Card({ title, lead, actions, className, children }: CardProps) {
   );
 }
 
+export interface EmptyStateProps {
+  readonly title: string;
+  readonly text: ReactNode;
+  readonly action?: ReactNode;
+}
+
 /** Replaces an empty list: says what it would hold, and how to get the first entry. */
-export function EmptyState({ title, text, action }: { title: string; text: ReactNode; action?: ReactNode }) {
+export function EmptyState({ title, text, action }: EmptyStateProps) {
   return (
     <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-12 text-center">
       <Inbox aria-hidden className="size-7 text-muted" />
@@ -200,7 +206,7 @@ export function PagePending() {
   );
 }
 
-interface LoadedProps<Data> extends LoadingProps {
+export interface LoadedProps<Data> extends LoadingProps {
   readonly query: Pick<UseQueryResult<Data>, 'data' | 'error'> & { readonly refetch: () => unknown };
   readonly children: (data: Data) => ReactNode;
 }

@@ -22,7 +22,7 @@ export interface Column<Row> {
   readonly onNarrow?: (row: Row) => boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Names the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { type SignedInUser, sessionQuery, signInMethodsQuery, useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form, NameForm } from '../../ui/form.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, Notice, Page } from '../../ui/surface.tsx';
 import { MailAgain } from '../sign-in/entry.tsx';
 import { CurrentPasswordField } from '../sign-in/password-field.tsx';
-import { changeEmail, hasPasswordQuery, updateName } from './account-queries.ts';
+import { hasPasswordQuery } from './account-queries.ts';
 import { DeleteAccountCard } from './delete-account-card.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 import { PasswordCard } from './password-card.tsx';
@@ -37,19 +37,17 @@ export function AccountPage() {
   );
 }
 
-function NameCard({ user }: { user: SignedInUser }) {
-  const saving = useChange({ mutationFn: updateName, refreshes: sessionQuery, says: 'Your name is saved.' });
+function NameCard({ user: { name } }: { user: SignedInUser }) {
+  const form = useForm('POST /v1/auth/update-user', {
+    start: { name },
+    refreshes: sessionQuery,
+    says: 'Your name is saved.',
+  });
   return (
     <Card title="Name">
-      <NameForm
-        label="Your name"
-        name={user.name}
-        autoComplete="name"
-        change={saving}
-        action="Save name"
-        look="plain"
-        onName={(name) => saving.mutate({ name })}
-      />
+      <Form form={form} action="Save name" look="plain">
+        <TextField {...form.text('name', { every: true })} label="Your name" autoComplete="name" />
+      </Form>
     </Card>
   );
 }
@@ -88,24 +86,14 @@ function Unconfirmed({ email }: { email: string }) {
 
 function ChangeForm() {
   const { data: hasPassword } = useQuery(hasPasswordQuery);
-  const changing = useChange({ mutationFn: changeEmail });
+  const form = useForm('POST /v1/auth/change-email', { clears: ['newEmail', 'password'] });
   return (
-    <Form
-      change={changing}
-      action="Change address"
-      look="plain"
-      onSubmit={(field, form) =>
-        changing.mutate(
-          { newEmail: field('newEmail'), ...(hasPassword === true ? { password: field('password') } : {}) },
-          { onSuccess: () => form.reset() },
-        )
-      }
-    >
-      <TextField label="New address" name="newEmail" type="email" autoComplete="email" required />
-      {hasPassword === true && <CurrentPasswordField label="Your password" />}
-      {changing.isSuccess && (
+    <Form form={form} action="Change address" look="plain">
+      <TextField {...form.text('newEmail')} label="New address" autoComplete="email" />
+      {hasPassword === true && <CurrentPasswordField {...form.text('password')} label="Your password" />}
+      {form.change.isSuccess && (
         <Notice tone="good">
-          We sent a link to <span className="wrap-anywhere">{changing.variables.newEmail}</span>. The address changes
+          We sent a link to <span className="wrap-anywhere">{form.change.variables.newEmail}</span>. The address changes
           when you follow it.
         </Notice>
       )}

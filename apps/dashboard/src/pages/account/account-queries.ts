@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { type Answer, type Body, type BodyRoute, call, callWith } from '../../api/call.ts';
+import { type Answer, call } from '../../api/call.ts';
 import { aboutWhatWasTyped } from '../../api/errors.ts';
 
 /** A sign-in that has not ended. */
@@ -39,27 +39,9 @@ export const hasPasswordQuery = queryOptions({
     (await call('GET /v1/auth/list-accounts', { signal })).some(({ providerId }) => providerId === 'credential'),
 });
 
-/** A change by a route of better-auth, whose 401 is about the typed password or code. */
-const change =
-  <Key extends Extract<BodyRoute, `POST /v1/auth/${string}`>>(route: Key) =>
-  (body: Body<Key> & object) =>
-    aboutWhatWasTyped(callWith(route, body));
-
-export const updateName = change('POST /v1/auth/update-user');
-export const changeEmail = change('POST /v1/auth/change-email');
-export const deleteAccount = change('POST /v1/auth/delete-account');
-export const changePassword = change('POST /v1/auth/change-password');
-export const askForReset = change('POST /v1/auth/request-password-reset');
-/** The secret and backup codes for an authenticator app. No other answer holds them. */
-export type Enrolment = Answer<'POST /v1/auth/two-factor/enable'>;
-
-export const enableSecondFactor = change('POST /v1/auth/two-factor/enable');
-export const verifyCode = change('POST /v1/auth/two-factor/verify-totp');
-export const disableSecondFactor = change('POST /v1/auth/two-factor/disable');
-export const newBackupCodes = change('POST /v1/auth/two-factor/generate-backup-codes');
-export const renamePasskey = change('POST /v1/auth/passkey/update-passkey');
-export const confirmPassword = change('POST /v1/auth/confirm-password');
-export const deletePasskey = change('POST /v1/auth/passkey/delete-passkey');
+export const deletePasskey = (id: string) =>
+  aboutWhatWasTyped(call('POST /v1/auth/passkey/delete-passkey', { body: { id } }));
 export const endPasskeyReview = () => aboutWhatWasTyped(call('POST /v1/auth/passkey/reviewed'));
-export const revokeSession = change('POST /v1/auth/revoke-session');
+export const revokeSession = (token: string) =>
+  aboutWhatWasTyped(call('POST /v1/auth/revoke-session', { body: { token } }));
 export const revokeOthers = () => aboutWhatWasTyped(call('POST /v1/auth/revoke-other-sessions'));

@@ -2,14 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { needsNewSignIn } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { deviceWords } from '../../format/device.ts';
 import { addPasskey, addressForPasskeys, canUsePasskeys, passkeySentence } from '../../session/passkeys.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { SignInFirst } from '../sign-in/entry.tsx';
-import { confirmPassword, hasPasswordQuery, passkeysQuery } from './account-queries.ts';
-import { PasswordForm } from './password-card.tsx';
+import { CurrentPasswordField } from '../sign-in/password-field.tsx';
+import { hasPasswordQuery, passkeysQuery } from './account-queries.ts';
 
 /** Adds a passkey of this device. Asks for the password first, if the account has one. */
 export function AddPasskey({ user }: { user: SignedInUser }) {
@@ -20,19 +21,7 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
       addPasskey(deviceWords(navigator.userAgent) ?? 'Passkey', confirmation),
     refreshes: passkeysQuery,
   });
-  const confirming = useChange({
-    mutationFn: confirmPassword,
-    gcTime: 0,
-    onSuccess: ({ confirmation }) => {
-      setAsking(false);
-      adding.mutate(confirmation);
-    },
-  });
-  const begin = (): void => {
-    confirming.reset();
-    if (hasPassword === true) setAsking(true);
-    else adding.mutate(undefined);
-  };
+  const begin = (): void => (hasPassword === true ? setAsking(true) : adding.mutate(undefined));
   if (!canUsePasskeys()) return <NoPasskeysHere />;
   const isStale = needsNewSignIn(adding.error);
   const sentence = passkeySentence(adding.error);
@@ -43,18 +32,13 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
         Add a passkey
       </Button>
       {isAsking && (
-        <Dialog
+        <ConfirmPassword
           onClose={() => setAsking(false)}
-          title="Confirm your password"
-          description="A passkey signs in without the password, so confirm that it is you."
-        >
-          <PasswordForm
-            action="Continue"
-            change={confirming}
-            onPassword={(password) => confirming.mutate({ password })}
-            onCancel={() => setAsking(false)}
-          />
-        </Dialog>
+          onConfirmed={(confirmation) => {
+            setAsking(false);
+            adding.mutate(confirmation);
+          }}
+        />
       )}
       {isStale && <SignInFirst goal="add the passkey" returnTo="/account" />}
       {!isStale && sentence !== undefined && (
@@ -63,6 +47,28 @@ export function AddPasskey({ user }: { user: SignedInUser }) {
         </p>
       )}
     </div>
+  );
+}
+
+interface ConfirmPasswordProps {
+  readonly onClose: () => void;
+  readonly onConfirmed: (confirmation: string) => void;
+}
+
+function ConfirmPassword({ onClose, onConfirmed }: ConfirmPasswordProps) {
+  const form = useForm('POST /v1/auth/confirm-password', {
+    onSuccess: ({ confirmation }) => onConfirmed(confirmation),
+  });
+  return (
+    <FormDialog
+      form={form}
+      title="Confirm your password"
+      description="A passkey signs in without the password, so confirm that it is you."
+      action="Continue"
+      onClose={onClose}
+    >
+      <CurrentPasswordField {...form.text('password', { every: true })} label="Your password" />
+    </FormDialog>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { encode } from 'uqr';
-import { errorElsewhere } from '../../api/errors.ts';
-import { useChange } from '../../api/use-change.ts';
+import type { Answer } from '../../api/call.ts';
+import { useForm } from '../../api/use-form.ts';
 import { sessionQuery } from '../../session/session.ts';
 import { Button, DownloadLink } from '../../ui/button.tsx';
 import { CopyButton, CopyLine } from '../../ui/copy.tsx';
@@ -11,12 +11,12 @@ import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/surface.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
-import { type Enrolment, enableSecondFactor, verifyCode } from './account-queries.ts';
-import { PasswordForm } from './password-card.tsx';
+import { CurrentPasswordField } from '../sign-in/password-field.tsx';
 
 /** Three steps: the password, the app and its first code, the backup codes. */
 export function EnrolDialog({ onClose }: { onClose: () => void }) {
-  const enabling = useChange({ mutationFn: enableSecondFactor });
+  const form = useForm('POST /v1/auth/two-factor/enable', {});
+  const enabling = form.change;
   const [isVerified, setVerified] = useState(false);
   const client = useQueryClient();
   const announce = useAnnounce();
@@ -30,12 +30,9 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog onClose={dismiss} title="Set up an authenticator app">
       {!enabling.isSuccess && (
-        <PasswordForm
-          action="Continue"
-          change={enabling}
-          onPassword={(password) => enabling.mutate({ password })}
-          onCancel={onClose}
-        />
+        <Form form={form} action="Continue" onCancel={onClose}>
+          <CurrentPasswordField {...form.text('password', { every: true })} label="Your password" />
+        </Form>
       )}
       {enabling.isSuccess && !isVerified && (
         <FirstCode enrolment={enabling.data} onDone={() => setVerified(true)} onCancel={onClose} />
@@ -53,32 +50,24 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
 }
 
 interface FirstCodeProps {
-  readonly enrolment: Enrolment;
+  readonly enrolment: Answer<'POST /v1/auth/two-factor/enable'>;
   readonly onDone: () => void;
   readonly onCancel: () => void;
 }
 
 function FirstCode({ enrolment, onDone, onCancel }: FirstCodeProps) {
-  const verifying = useChange({ mutationFn: verifyCode, onSuccess: onDone });
+  const form = useForm('POST /v1/auth/two-factor/verify-totp', { onSuccess: onDone });
   const secret = URL.parse(enrolment.totpURI)?.searchParams.get('secret') ?? '';
   return (
-    <Form
-      change={verifying}
-      errors="inside"
-      action="Switch on"
-      onSubmit={(field) => verifying.mutate({ code: field('code').trim() })}
-      onCancel={onCancel}
-    >
+    <Form form={form} action="Switch on" onCancel={onCancel}>
       <p>Scan this with the app, or type the key into it. Then enter the code from the app.</p>
       <QrCode text={enrolment.totpURI} label="QR code for the authenticator app" />
       <CopyLine text={secret} label="Copy the key" testId="totp-secret" />
       <TextField
+        {...form.text('code', { every: true })}
         label="Code from the app"
-        name="code"
         inputMode="numeric"
         autoComplete="one-time-code"
-        required
-        error={errorElsewhere(verifying.error)}
       />
     </Form>
   );

@@ -1,13 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { useState } from 'react';
 import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import type { SignedInUser } from '../../session/session.ts';
-import { Button, IconButton } from '../../ui/button.tsx';
-import { ConfirmChange, Dialog } from '../../ui/dialog.tsx';
-import { NameForm } from '../../ui/form.tsx';
-import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form.tsx';
+import { asking, Resource, type RowAction, Rows } from '../../ui/resource.tsx';
+import { Card, ErrorLine, Notice } from '../../ui/surface.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Instant, Truncated } from '../../ui/text.tsx';
 import {
   deletePasskey,
@@ -15,107 +16,86 @@ import {
   type PasskeyRow,
   passkeyReviewQuery,
   passkeysQuery,
-  renamePasskey,
 } from './account-queries.ts';
 import { AddPasskey } from './add-passkey.tsx';
 
 /** Keys on a device or in a password manager that sign in without a password. */
 export function PasskeysCard({ user }: { user: SignedInUser }) {
+  const passkeys = useQuery(passkeysQuery);
   return (
-    <Loaded query={useQuery(passkeysQuery)} label="Passkeys are loading">
-      {(passkeys) => (
+    <Resource
+      query={passkeys}
+      loading="Passkeys are loading"
+      page={(list) => (
         <Card
           title="Passkeys"
           lead="Sign in with your device’s fingerprint, face recognition or PIN, without a password or code."
         >
           <div className="space-y-4">
-            {passkeys.length === 0 ? (
-              <p className="text-sm text-muted">You have none yet.</p>
-            ) : (
-              <Passkeys passkeys={passkeys} />
-            )}
-            <ReviewNotice passkeys={passkeys} />
+            {list}
+            <ReviewNotice passkeys={passkeys.data ?? []} />
             <AddPasskey user={user} />
           </div>
         </Card>
       )}
-    </Loaded>
+      empty="You have none yet."
+      rows={(rows) => (
+        <Rows
+          caption="Passkeys"
+          columns={columns}
+          rows={rows}
+          rowKey={({ id }) => id}
+          nameOf={nameOf}
+          actions={actionsOf}
+        />
+      )}
+    />
   );
 }
 
 const nameOf = ({ name }: PasskeyRow): string => name ?? 'Passkey';
 
-function Passkeys({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
-  const [renamed, setRenamed] = useState<PasskeyRow>();
-  const [removed, setRemoved] = useState<PasskeyRow>();
-  const columns: readonly Column<PasskeyRow>[] = [
-    {
-      title: 'Name',
-      heading: true,
-      cell: (passkey) => <Truncated text={nameOf(passkey)} className="md:max-w-72 xl:max-w-32 2xl:max-w-48" />,
-    },
-    { title: 'Added', cell: ({ createdAt }) => createdAt !== null && <Instant at={createdAt} /> },
-    { title: 'Kept', cell: ({ backedUp }) => (backedUp ? 'Synced' : 'On one device') },
-    {
-      title: 'Change',
-      hiddenTitle: true,
-      numeric: true,
-      cell: (passkey) => (
-        <span className="inline-flex gap-1">
-          <IconButton
-            label={`Rename ${nameOf(passkey)}`}
-            icon={<Pencil aria-hidden className="size-4.5" />}
-            onClick={() => setRenamed(passkey)}
-          />
-          <IconButton
-            label={`Remove ${nameOf(passkey)}`}
-            icon={<Trash2 aria-hidden className="size-4.5" />}
-            onClick={() => setRemoved(passkey)}
-          />
-        </span>
-      ),
-    },
-  ];
-  return (
-    <>
-      <Table caption="Passkeys" columns={columns} rows={passkeys} rowKey={({ id }) => id} />
-      {renamed !== undefined && <RenameDialog passkey={renamed} onClose={() => setRenamed(undefined)} />}
-      {removed !== undefined && <RemoveDialog passkey={removed} onClose={() => setRemoved(undefined)} />}
-    </>
-  );
-}
+const columns: readonly Column<PasskeyRow>[] = [
+  {
+    title: 'Name',
+    heading: true,
+    cell: (passkey) => <Truncated text={nameOf(passkey)} className="md:max-w-72 xl:max-w-32 2xl:max-w-48" />,
+  },
+  { title: 'Added', cell: ({ createdAt }) => createdAt !== null && <Instant at={createdAt} /> },
+  { title: 'Kept', cell: ({ backedUp }) => (backedUp ? 'Synced' : 'On one device') },
+];
 
-interface PasskeyDialogProps {
-  readonly passkey: PasskeyRow;
-  readonly onClose: () => void;
-}
+const actionsOf = (passkey: PasskeyRow): readonly RowAction[] => [
+  {
+    label: 'Rename',
+    icon: Pencil,
+    does: { dialog: (onClose) => <RenameDialog passkey={passkey} onClose={onClose} /> },
+  },
+  {
+    label: 'Remove',
+    icon: Trash2,
+    danger: true,
+    does: asking({
+      title: `Remove ${nameOf(passkey)}?`,
+      consequence:
+        'You can no longer sign in with it. Remove it from the device, too, or the device may keep offering it.',
+      action: 'Remove',
+      change: { mutationFn: () => deletePasskey(passkey.id), refreshes: passkeysQuery },
+    }),
+  },
+];
 
-function RenameDialog({ passkey, onClose }: PasskeyDialogProps) {
-  const renaming = useChange({ mutationFn: renamePasskey, refreshes: passkeysQuery, onSuccess: onClose });
-  const close = () => !renaming.isPending && onClose();
+function RenameDialog({ passkey, onClose }: { passkey: PasskeyRow; onClose: () => void }) {
+  const form = useForm('POST /v1/auth/passkey/update-passkey', {
+    start: { name: nameOf(passkey) },
+    rest: { id: passkey.id },
+    refreshes: passkeysQuery,
+    onSuccess: onClose,
+  });
   return (
-    <Dialog onClose={close} title="Rename the passkey">
-      <NameForm
-        label="Name"
-        name={nameOf(passkey)}
-        change={renaming}
-        action="Rename"
-        onName={(name) => renaming.mutate({ id: passkey.id, name })}
-        onCancel={close}
-      />
-    </Dialog>
-  );
-}
-
-function RemoveDialog({ passkey, onClose }: PasskeyDialogProps) {
-  return (
-    <ConfirmChange
-      onClose={onClose}
-      title={`Remove ${nameOf(passkey)}?`}
-      consequence="You can no longer sign in with it. Remove it from the device, too, or the device may keep offering it."
-      action="Remove"
-      change={{ mutationFn: () => deletePasskey({ id: passkey.id }), refreshes: passkeysQuery }}
-    />
+    <FormDialog form={form} title="Rename the passkey" action="Rename" onClose={onClose}>
+      <TextField {...form.text('name', { every: true })} label="Name" />
+    </FormDialog>
   );
 }
 
@@ -126,7 +106,7 @@ function ReviewNotice({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
   const kept = passkeys.filter(({ createdAt }) => resetAt !== null && (createdAt === null || createdAt < resetAt));
   const ending = useChange({
     mutationFn: async (removed: readonly PasskeyRow[]) => {
-      for (const { id } of removed) await deletePasskey({ id });
+      for (const { id } of removed) await deletePasskey(id);
       await endPasskeyReview();
     },
     onSettled: async () => {

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { errorElsewhere } from '../../api/errors.ts';
+import { call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { Form, type FormProps } from '../../ui/form.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
 import { CurrentPasswordField, NewPasswordField } from '../sign-in/password-field.tsx';
-import { askForReset, changePassword, hasPasswordQuery } from './account-queries.ts';
+import { hasPasswordQuery } from './account-queries.ts';
 
 export function PasswordCard({ user }: { user: SignedInUser }) {
   return (
@@ -19,58 +20,33 @@ export function PasswordCard({ user }: { user: SignedInUser }) {
 }
 
 function ChangeForm() {
-  const changing = useChange({
-    mutationFn: changePassword,
+  const form = useForm('POST /v1/auth/change-password', {
+    rest: { revokeOtherSessions: true },
+    clears: ['currentPassword', 'newPassword'],
     refreshes: { queryKey: ['account'] },
     says: 'Password changed. Your other sessions have ended.',
   });
   return (
-    <Form
-      change={changing}
-      errors="inside"
-      action="Change password"
-      look="plain"
-      onSubmit={(field, form) =>
-        changing.mutate(
-          {
-            currentPassword: field('currentPassword'),
-            newPassword: field('newPassword'),
-            revokeOtherSessions: true,
-          },
-          { onSuccess: () => form.reset() },
-        )
-      }
-    >
-      <CurrentPasswordField label="Current password" name="currentPassword" error={errorElsewhere(changing.error)} />
-      <NewPasswordField />
+    <Form form={form} action="Change password" look="plain">
+      <CurrentPasswordField {...form.text('currentPassword', { every: true })} label="Current password" />
+      <NewPasswordField {...form.text('newPassword')} label="New password" />
       <p className="text-sm text-muted">A new password ends your other sessions.</p>
     </Form>
   );
 }
 
 function NoPassword({ email }: { email: string }) {
-  const asking = useChange({ mutationFn: askForReset });
+  const asking = useChange({
+    mutationFn: () => call('POST /v1/auth/request-password-reset', { body: { email } }),
+  });
   return (
     <div className="space-y-4">
       <p>Your account does not have a password. You sign in with your provider or a passkey.</p>
       {asking.isSuccess && <Notice tone="good">We sent you a link to set one.</Notice>}
       <ErrorLine error={asking.error} />
-      <Button busy={asking.isPending} onClick={() => asking.mutate({ email })}>
+      <Button busy={asking.isPending} onClick={() => asking.mutate()}>
         Send a link to set one
       </Button>
     </div>
-  );
-}
-
-interface PasswordFormProps extends Pick<FormProps, 'change' | 'action' | 'look' | 'onCancel'> {
-  readonly onPassword: (password: string) => void;
-}
-
-/** Asks for the password again before a way to sign in is changed. */
-export function PasswordForm({ onPassword, ...form }: PasswordFormProps) {
-  return (
-    <Form {...form} errors="inside" onSubmit={(field) => onPassword(field('password'))}>
-      <CurrentPasswordField label="Your password" error={errorElsewhere(form.change.error)} />
-    </Form>
   );
 }

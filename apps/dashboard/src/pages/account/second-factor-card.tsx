@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogButton } from '../../ui/dialog.tsx';
+import { Form, FormDialog } from '../../ui/form.tsx';
 import { Card } from '../../ui/surface.tsx';
-import { disableSecondFactor, hasPasswordQuery, newBackupCodes } from './account-queries.ts';
+import { CurrentPasswordField } from '../sign-in/password-field.tsx';
+import { hasPasswordQuery } from './account-queries.ts';
 import { BackupCodes, EnrolDialog } from './enrol-dialog.tsx';
-import { PasswordForm } from './password-card.tsx';
-
-type Asking = 'enrol' | 'codes' | 'disable';
 
 /** The authenticator app, which a sign-in with a password asks for. */
 export function SecondFactorCard({ user }: { user: SignedInUser }) {
@@ -18,8 +16,6 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
   const missing = user.emailVerified
     ? hasPassword === false && 'It needs a password, and your account does not have one.'
     : 'Confirm your address first.';
-  const [asking, setAsking] = useState<Asking>();
-  const close = (): void => setAsking(undefined);
   return (
     <Card
       title={
@@ -32,72 +28,67 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
       <div className="space-y-4">
         {user.twoFactorEnabled ? (
           <div className="flex flex-wrap gap-2">
-            <Button onClick={() => setAsking('codes')}>Create new backup codes</Button>
-            <Button look="danger" onClick={() => setAsking('disable')}>
+            <DialogButton dialog={(onClose) => <CodesDialog onClose={onClose} />}>Create new backup codes</DialogButton>
+            <DialogButton look="danger" dialog={(onClose) => <DisableDialog onClose={onClose} />}>
               Turn off
-            </Button>
+            </DialogButton>
           </div>
         ) : (
           <>
             {missing && <p className="text-sm text-muted">{missing}</p>}
-            <Button disabled={missing !== false} onClick={() => setAsking('enrol')}>
+            <DialogButton disabled={missing !== false} dialog={(onClose) => <EnrolDialog onClose={onClose} />}>
               Set up an app
-            </Button>
+            </DialogButton>
           </>
         )}
       </div>
-      {asking === 'enrol' && <EnrolDialog onClose={close} />}
-      {asking === 'codes' && <CodesDialog onClose={close} />}
-      {asking === 'disable' && <DisableDialog onClose={close} />}
     </Card>
   );
 }
 
 function CodesDialog({ onClose }: { onClose: () => void }) {
-  const making = useChange({ mutationFn: newBackupCodes });
-  // The answer has the only codes that still work.
-  const close = () => !making.isPending && onClose();
+  const form = useForm('POST /v1/auth/two-factor/generate-backup-codes', {});
+  const { isPending, isSuccess, data } = form.change;
   return (
-    <Dialog onClose={close} title="Create new backup codes" description="Your current codes stop working.">
-      {making.isSuccess ? (
+    // The answer has the only codes that still work.
+    <Dialog
+      onClose={onClose}
+      isBusy={isPending}
+      title="Create new backup codes"
+      description="Your current codes stop working."
+    >
+      {isSuccess ? (
         <div className="space-y-4">
-          <BackupCodes codes={making.data.backupCodes} />
+          <BackupCodes codes={data.backupCodes} />
           <Button look="primary" onClick={onClose}>
             I saved the codes
           </Button>
         </div>
       ) : (
-        <PasswordForm
-          action="Create new codes"
-          change={making}
-          onPassword={(password) => making.mutate({ password })}
-          onCancel={close}
-        />
+        <Form form={form} action="Create new codes" onCancel={onClose}>
+          <CurrentPasswordField {...form.text('password', { every: true })} label="Your password" />
+        </Form>
       )}
     </Dialog>
   );
 }
 
 function DisableDialog({ onClose }: { onClose: () => void }) {
-  const disabling = useChange({
-    mutationFn: disableSecondFactor,
+  const form = useForm('POST /v1/auth/two-factor/disable', {
     refreshes: sessionQuery,
     onSuccess: onClose,
     says: 'The authenticator app is off.',
   });
   return (
-    <Dialog
-      onClose={onClose}
+    <FormDialog
+      form={form}
       title="Turn off the authenticator app?"
       description="Your password alone will be enough to sign in."
+      action="Turn off"
+      look="danger"
+      onClose={onClose}
     >
-      <PasswordForm
-        action="Turn off"
-        look="danger"
-        change={disabling}
-        onPassword={(password) => disabling.mutate({ password })}
-        onCancel={onClose}
-      />
-    </Dialog>
+      <CurrentPasswordField {...form.text('password', { every: true })} label="Your password" />
+    </FormDialog>
   );
 }

@@ -1,13 +1,12 @@
 import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Unplug } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { capabilitiesQuery } from '../../api/queries.ts';
 import { formatUsd } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmChange } from '../../ui/dialog.tsx';
+import { asking, Resource, Rows } from '../../ui/resource.tsx';
 import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -47,28 +46,50 @@ export function AppsPage() {
   );
 }
 
-/** The connected apps, with a button to disconnect each. */
+/** The connected apps, with a button to disconnect each, and those that were connected. */
 function ConnectedApps() {
-  return (
-    <Loaded query={useQuery(grantsQuery)} label="Connected apps are loading">
-      {(grants) => <Grants grants={grants} />}
-    </Loaded>
-  );
-}
-
-function Grants({ grants }: { grants: readonly GrantAnswer[] }) {
-  const active = grants.filter(({ ended_at: endedAt }) => endedAt === null);
+  const { data: grants = [] } = useQuery(grantsQuery);
   const past = grants.filter(({ ended_at: endedAt }) => endedAt !== null);
   return (
     <div className="space-y-6">
-      {active.length === 0 ? (
-        <EmptyState
-          title="No connected apps"
-          text="An app that wants access sends you here. You choose its spending limit, and you can disconnect it at any time."
-        />
-      ) : (
-        <Active grants={active} />
-      )}
+      <Resource
+        query={useQuery({
+          ...grantsQuery,
+          select: (all) => all.filter(({ ended_at: endedAt }) => endedAt === null),
+        })}
+        loading="Connected apps are loading"
+        empty={{
+          title: 'No connected apps',
+          text: 'An app that wants access sends you here. You choose its spending limit, and you can disconnect it at any time.',
+        }}
+        card={{ title: 'Active connections' }}
+        rows={(active) => (
+          <Rows
+            caption="Active connections"
+            columns={activeColumns}
+            rows={active}
+            rowKey={({ id }) => id}
+            nameOf={({ app }) => app.name}
+            actions={({ id, app }) => [
+              {
+                label: 'Disconnect',
+                icon: Unplug,
+                danger: true,
+                does: asking({
+                  title: `Disconnect ${app.name}?`,
+                  consequence:
+                    'It loses access at once, and its unused tickets stop working. To connect it again, start in the app.',
+                  action: 'Disconnect',
+                  change: {
+                    mutationFn: () => call('DELETE /v1/connect/grants/{id}', { params: { id } }),
+                    refreshes: grantsQuery,
+                  },
+                }),
+              },
+            ]}
+          />
+        )}
+      />
       {past.length > 0 && (
         <Card title="Past connections">
           <Table caption="Past connections" columns={pastColumns} rows={past} rowKey={({ id }) => id} />
@@ -122,38 +143,8 @@ const pastColumns: readonly Column<GrantAnswer>[] = [
   { title: 'Ended', cell: ({ ended_at: endedAt }) => (endedAt === null ? '' : <Instant at={endedAt} />) },
 ];
 
-function Active({ grants }: { grants: readonly GrantAnswer[] }) {
-  const [asked, setAsked] = useState<GrantAnswer>();
-  const columns: readonly Column<GrantAnswer>[] = [
-    ...commonColumns,
-    { title: 'Connected', cell: ({ created_at }) => <Instant at={created_at} /> },
-    { title: 'Last used', cell: ({ last_used_at: at }) => (at === null ? 'Never' : <Instant at={at} />) },
-    {
-      title: 'Disconnect',
-      hiddenTitle: true,
-      numeric: true,
-      cell: (grant) => (
-        <Button small onClick={() => setAsked(grant)}>
-          Disconnect<span className="sr-only"> {grant.app.name}</span>
-        </Button>
-      ),
-    },
-  ];
-  return (
-    <Card title="Active connections">
-      <Table caption="Active connections" columns={columns} rows={grants} rowKey={({ id }) => id} />
-      {asked !== undefined && (
-        <ConfirmChange
-          onClose={() => setAsked(undefined)}
-          title={`Disconnect ${asked.app.name}?`}
-          consequence="It loses access at once, and its unused tickets stop working. To connect it again, start in the app."
-          action="Disconnect"
-          change={{
-            mutationFn: () => call('DELETE /v1/connect/grants/{id}', { params: { id: asked.id } }),
-            refreshes: grantsQuery,
-          }}
-        />
-      )}
-    </Card>
-  );
-}
+const activeColumns: readonly Column<GrantAnswer>[] = [
+  ...commonColumns,
+  { title: 'Connected', cell: ({ created_at }) => <Instant at={created_at} /> },
+  { title: 'Last used', cell: ({ last_used_at: at }) => (at === null ? 'Never' : <Instant at={at} />) },
+];

@@ -1,102 +1,76 @@
 import type { AppAnswer } from '@sotto/contract/control/connect';
 import { useQuery } from '@tanstack/react-query';
-import { Ellipsis, KeyRound, Pencil, Plus, PowerOff } from 'lucide-react';
-import { useState } from 'react';
+import { KeyRound, Pencil, PowerOff } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
 import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
-import { ConfirmChange } from '../../ui/dialog.tsx';
-import { Menu } from '../../ui/menu.tsx';
-import { Card, EmptyState, Loaded } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { asking, Resource, type RowAction, Rows } from '../../ui/resource.tsx';
+import { Card } from '../../ui/surface.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Truncated } from '../../ui/text.tsx';
-import { AppDialog, SecretDialog } from './app-dialog.tsx';
+import { ChangeAppDialog, NewAppDialog, RotateAppDialog } from './app-dialog.tsx';
 import { appsQuery } from './apps.ts';
-
-/** An action on one app. */
-interface AppAction {
-  readonly what: 'change' | 'rotate' | 'disable';
-  readonly app: AppAnswer;
-}
 
 /** Apps that this account has registered. */
 export function DeveloperApps() {
-  const [isRegistering, setRegistering] = useState(false);
-  const [action, setAction] = useState<AppAction>();
-  const [shown, setShown] = useState<AppAnswer>();
-  const register = (
-    <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setRegistering(true)}>
-      Register an app
-    </Button>
-  );
   return (
     <div className="space-y-6">
-      <Loaded query={useQuery(appsQuery)} label="Your apps are loading">
-        {(apps) =>
-          apps.length === 0 ? (
-            <EmptyState
-              title="No apps registered"
-              text="Register an app to request access by OAuth 2.1 and OpenID Connect instead of asking people for keys."
-              action={register}
-            />
-          ) : (
-            <Card title="Your apps" actions={register}>
-              <Table caption="Your apps" columns={columnsWith(setAction)} rows={apps} rowKey={({ id }) => id} />
-            </Card>
-          )
-        }
-      </Loaded>
+      <Resource
+        query={useQuery(appsQuery)}
+        loading="Your apps are loading"
+        empty={{
+          title: 'No apps registered',
+          text: 'Register an app to request access by OAuth 2.1 and OpenID Connect instead of asking people for keys.',
+        }}
+        create={{ action: 'Register an app', dialog: (onClose) => <NewAppDialog onClose={onClose} /> }}
+        card={{ title: 'Your apps' }}
+        rows={(apps) => (
+          <Rows
+            caption="Your apps"
+            columns={columns}
+            rows={apps}
+            rowKey={({ id }) => id}
+            nameOf={({ name }) => name}
+            actions={actionsOf}
+          />
+        )}
+      />
       <Card title="For OAuth libraries" lead="They discover all other settings from it.">
         <CodeBlock label="Issuer" code={`${controlOrigin}/v1/connect`} />
       </Card>
-      {isRegistering && (
-        <AppDialog
-          app={undefined}
-          onClose={() => setRegistering(false)}
-          onSaved={(app) => {
-            setRegistering(false);
-            setShown(app);
-          }}
-        />
-      )}
-      {action?.what === 'change' && (
-        <AppDialog app={action.app} onClose={() => setAction(undefined)} onSaved={() => setAction(undefined)} />
-      )}
-      {action?.what === 'rotate' && (
-        <ConfirmChange
-          onClose={() => setAction(undefined)}
-          title={`A new secret for ${action.app.name}?`}
-          consequence="The old secret stops working at once, and everyone who connected the app must allow it again."
-          action="Create a new secret"
-          change={{
-            mutationFn: () => call('POST /v1/connect/apps/{id}/rotate-secret', { params: { id: action.app.id } }),
-            refreshes: appsQuery,
-            onSuccess: setShown,
-          }}
-        />
-      )}
-      {action?.what === 'disable' && (
-        <ConfirmChange
-          onClose={() => setAction(undefined)}
-          title={`Disable ${action.app.name}?`}
-          consequence="It loses access to all accounts at once. You cannot undo this."
-          action="Disable"
-          change={{
-            mutationFn: () => call('DELETE /v1/connect/apps/{id}', { params: { id: action.app.id } }),
-            refreshes: appsQuery,
-          }}
-        />
-      )}
-      {shown !== undefined && <SecretDialog app={shown} onClose={() => setShown(undefined)} />}
     </div>
   );
 }
 
-const icon = 'size-4';
+const actionsOf = (app: AppAnswer): readonly RowAction[] => [
+  { label: 'Change', icon: Pencil, does: { dialog: (onClose) => <ChangeAppDialog {...{ app, onClose }} /> } },
+  ...(app.type === 'public'
+    ? []
+    : [
+        {
+          label: 'New secret',
+          icon: KeyRound,
+          does: { dialog: (onClose: () => void) => <RotateAppDialog {...{ app, onClose }} /> },
+        },
+      ]),
+  {
+    label: 'Disable',
+    icon: PowerOff,
+    danger: true,
+    does: asking({
+      title: `Disable ${app.name}?`,
+      consequence: 'It loses access to all accounts at once. You cannot undo this.',
+      action: 'Disable',
+      change: {
+        mutationFn: () => call('DELETE /v1/connect/apps/{id}', { params: { id: app.id } }),
+        refreshes: appsQuery,
+      },
+    }),
+  },
+];
 
-const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAnswer>[] => [
+const columns: readonly Column<AppAnswer>[] = [
   {
     title: 'Name',
     heading: true,
@@ -126,42 +100,6 @@ const columnsWith = (begin: (action: AppAction) => void): readonly Column<AppAns
           </span>
         ))}
       </span>
-    ),
-  },
-  {
-    title: 'What to do',
-    hiddenTitle: true,
-    numeric: true,
-    cell: (app) => (
-      <Menu
-        trigger={<IconButton label={`Actions for ${app.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />}
-        groups={[
-          [
-            {
-              label: 'Change',
-              icon: <Pencil aria-hidden className={icon} />,
-              onSelect: () => begin({ what: 'change', app }),
-            },
-            ...(app.type === 'public'
-              ? []
-              : [
-                  {
-                    label: 'New secret',
-                    icon: <KeyRound aria-hidden className={icon} />,
-                    onSelect: () => begin({ what: 'rotate', app }),
-                  },
-                ]),
-          ],
-          [
-            {
-              label: 'Disable',
-              icon: <PowerOff aria-hidden className={icon} />,
-              danger: true,
-              onSelect: () => begin({ what: 'disable', app }),
-            },
-          ],
-        ]}
-      />
     ),
   },
 ];

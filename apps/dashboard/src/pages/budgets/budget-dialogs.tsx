@@ -1,57 +1,25 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
-import type {
-  BudgetAnswer,
-  SetBudget,
-  WorkspaceAnswer,
-  WorkspaceMemberAnswer,
-} from '@sotto/contract/control/workspaces';
+import type { BudgetAnswer, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { useState } from 'react';
 import { budgetsQuery } from '../../api/budgets.ts';
-import { call } from '../../api/call.ts';
-import { errorAt } from '../../api/errors.ts';
-import { useChange } from '../../api/use-change.ts';
-import { formatUsd, typedUsd, usdMistake } from '../../format/format.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { type FormFields, useForm } from '../../api/use-form.ts';
+import { formatUsd } from '../../format/format.ts';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { keysWithout, readLimit } from './budget-rules.ts';
+import { FormDialog } from '../../ui/form.tsx';
+import { keysWithout } from './budget-rules.ts';
 
 interface DialogProps {
   readonly workspace: WorkspaceAnswer;
   readonly onClose: () => void;
 }
 
-/** Sends a limit, and keeps what was typed if it is not one. */
-function useLimit({ workspace, onClose }: DialogProps, says: string) {
-  const [isMistaken, setMistaken] = useState(false);
-  const setting = useChange({
-    mutationFn: (body: SetBudget) => call('PUT /v1/workspaces/{id}/budgets', { params: { id: workspace.id }, body }),
-    refreshes: budgetsQuery(workspace.id),
-    onSuccess: onClose,
-    says,
-  });
-  const submit = (typed: string, of: Omit<SetBudget, 'limit_usd'>) => {
-    const limit = readLimit(typed);
-    setMistaken(limit === undefined);
-    if (limit !== undefined) setting.mutate({ ...of, limit_usd: limit });
-  };
-  return { setting, submit, error: isMistaken ? usdMistake : errorAt(setting.error, 'limit_usd') };
-}
-
-function LimitField({ limit, error }: { readonly limit?: number; readonly error: string | undefined }) {
-  return (
-    <TextField
-      label="Limit in USD per month"
-      name="limit"
-      hint="Counts the whole present month (UTC). 0 stops all requests that cost something."
-      error={error}
-      defaultValue={typedUsd(limit)}
-      inputMode="decimal"
-      autoComplete="off"
-      required
-    />
-  );
-}
+const LimitField = ({ form }: { form: FormFields<{ limit_usd: number }> }) => (
+  <TextField
+    {...form.text('limit_usd')}
+    label="Limit in USD per month"
+    hint="Counts the whole present month (UTC). 0 stops all requests that cost something."
+  />
+);
 
 interface NewBudgetDialogProps extends DialogProps {
   readonly budgets: readonly BudgetAnswer[];
@@ -60,7 +28,7 @@ interface NewBudgetDialogProps extends DialogProps {
 }
 
 /** Asks what to limit, and to how much. Offers only members and keys without a budget. */
-export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudgetDialogProps) {
+export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: NewBudgetDialogProps) {
   const freeMembers = members.filter(({ account_id: id }) => !budgets.some(({ member_id }) => member_id === id));
   const freeKeys = keysWithout(keys, budgets);
   const hasWorkspace = budgets.some(({ scope }) => scope === 'workspace');
@@ -70,47 +38,40 @@ export function NewBudgetDialog({ budgets, members, keys, ...dialog }: NewBudget
     { value: 'key', label: 'Key', text: 'One key', disabled: freeKeys.length === 0 },
   ] as const;
   const [chosenScope, setScope] = useState<BudgetAnswer['scope']>();
-  const [chosenMember, setMember] = useState<string>();
-  const [chosenKey, setKey] = useState<string>();
   // Members and keys may arrive after the dialog has opened.
   const scope = chosenScope ?? choices.find(({ disabled }) => !disabled)?.value ?? 'workspace';
-  const memberId = chosenMember ?? freeMembers[0]?.account_id ?? '';
-  const keyId = chosenKey ?? freeKeys[0]?.id ?? '';
-  const { setting, submit, error } = useLimit(dialog, 'The budget is set.');
-  const close = () => !setting.isPending && dialog.onClose();
-  const of = { workspace: {}, member: { member_id: memberId }, key: { key_id: keyId } } as const;
+  const form = useForm('PUT /v1/workspaces/{id}/budgets', {
+    params: { id: workspace.id },
+    start: { member_id: freeMembers[0]?.account_id, key_id: freeKeys[0]?.id },
+    refreshes: budgetsQuery(workspace.id),
+    onSuccess: onClose,
+    says: 'The budget is set.',
+  });
   return (
-    <Dialog onClose={close} title="Set a budget">
-      <Form
-        change={setting}
-        errors={['limit_usd']}
-        action="Set budget"
-        disabled={choices.every(({ disabled }) => disabled)}
-        className="space-y-5"
-        onSubmit={(field) => submit(field('limit'), of[scope])}
-        onCancel={close}
-        noValidate
-      >
-        <RadioCards legend="Limits" value={scope} choices={choices} onChange={setScope} />
-        {scope === 'member' && (
-          <SelectField
-            label="Member"
-            value={memberId}
-            choices={freeMembers.map(({ account_id, email }) => ({ value: account_id, label: email ?? account_id }))}
-            onChange={setMember}
-          />
-        )}
-        {scope === 'key' && (
-          <SelectField
-            label="Key"
-            value={keyId}
-            choices={freeKeys.map(({ id, name, preview }) => ({ value: id, label: `${name} (${preview})` }))}
-            onChange={setKey}
-          />
-        )}
-        <LimitField error={error} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      form={form}
+      title="Set a budget"
+      action="Set budget"
+      disabled={choices.every(({ disabled }) => disabled)}
+      onClose={onClose}
+    >
+      <RadioCards legend="Limits" value={scope} choices={choices} onChange={setScope} />
+      {scope === 'member' && (
+        <SelectField
+          {...form.choice('member_id')}
+          label="Member"
+          choices={freeMembers.map(({ account_id, email }) => ({ value: account_id, label: email ?? account_id }))}
+        />
+      )}
+      {scope === 'key' && (
+        <SelectField
+          {...form.choice('key_id')}
+          label="Key"
+          choices={freeKeys.map(({ id, name, preview }) => ({ value: id, label: `${name} (${preview})` }))}
+        />
+      )}
+      <LimitField form={form} />
+    </FormDialog>
   );
 }
 
@@ -121,30 +82,25 @@ interface ChangeBudgetDialogProps extends DialogProps {
 }
 
 /** Asks for another limit. */
-export function ChangeBudgetDialog({ budget, owner, ...dialog }: ChangeBudgetDialogProps) {
-  const { setting, submit, error } = useLimit(dialog, 'The limit is changed.');
-  const close = () => !setting.isPending && dialog.onClose();
-  const of = {
-    ...(budget.member_id === null ? {} : { member_id: budget.member_id }),
-    ...(budget.key_id === null ? {} : { key_id: budget.key_id }),
-  };
+export function ChangeBudgetDialog({ workspace, budget, owner, onClose }: ChangeBudgetDialogProps) {
+  const { limit_usd, member_id, key_id } = budget;
+  const form = useForm('PUT /v1/workspaces/{id}/budgets', {
+    params: { id: workspace.id },
+    start: { limit_usd },
+    rest: { member_id, key_id },
+    refreshes: budgetsQuery(workspace.id),
+    onSuccess: onClose,
+    says: 'The limit is changed.',
+  });
   return (
-    <Dialog
-      onClose={close}
+    <FormDialog
+      form={form}
       title="Change limit"
       description={<span className="break-words">{`${owner}: ${formatUsd(budget.spent_usd)} spent this month.`}</span>}
+      action="Save"
+      onClose={onClose}
     >
-      <Form
-        change={setting}
-        errors={['limit_usd']}
-        action="Save"
-        className="space-y-5"
-        onSubmit={(field) => submit(field('limit'), of)}
-        onCancel={close}
-        noValidate
-      >
-        <LimitField limit={budget.limit_usd} error={error} />
-      </Form>
-    </Dialog>
+      <LimitField form={form} />
+    </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { expect, it } from 'vitest';
-import { ownerOf, projectedUsd, readLimit, shareOf } from './budget-rules.ts';
+import { ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 const budget: BudgetAnswer = {
   ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, limit_usd: 100, spent_usd: 20 },
@@ -40,13 +40,4 @@ it('names what a budget limits, also when it is gone, and not before the names a
   const loading = { members: undefined, keys: undefined };
   expect(ownerOf({ ...budget, member_id: 'm' }, loading)).toBe('…');
   expect(ownerOf({ ...budget, key_id: 'k' }, loading)).toBe('…');
-});
-
-it('takes a limit of nothing, and no empty one', () => {
-  expect([readLimit('0'), readLimit('12.50'), readLimit(''), readLimit('ten')]).toEqual([
-    0,
-    12.5,
-    undefined,
-    undefined,
-  ]);
 });

@@ -1,7 +1,6 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
-import { readUsd } from '../../format/format.ts';
 import { type Used, usedOf } from '../keys/key-rules.ts';
 
 /** Whether a member can set budgets and see the webhook (`workspaces/permissions.ts` of control). */
@@ -46,6 +45,3 @@ export const keysWithout = (keys: readonly KeyAnswer[], budgets: readonly Budget
     ({ id, kind, revoked_at }) =>
       kind === 'inference' && revoked_at === null && !budgets.some(({ key_id }) => key_id === id),
   );
-
-/** Reads a typed limit. Undefined: it is not one. */
-export const readLimit = (typed: string): number | undefined => readUsd(typed) ?? undefined;

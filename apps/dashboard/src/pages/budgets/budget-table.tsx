@@ -1,23 +1,26 @@
-import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
-import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
+import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { Pencil, Trash2 } from 'lucide-react';
+import { budgetsQuery } from '../../api/budgets.ts';
+import { call } from '../../api/call.ts';
 import { formatUsd } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { IconButton } from '../../ui/button.tsx';
-import { Menu } from '../../ui/menu.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { asking, type RowAction, Rows } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { limitTones } from '../keys/key-rules.ts';
+import { ChangeBudgetDialog } from './budget-dialogs.tsx';
 import { type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 interface BudgetTableProps {
+  readonly workspace: WorkspaceAnswer;
   readonly budgets: readonly BudgetAnswer[];
   readonly names: Names;
-  /** Undefined: this member cannot change budgets. */
-  readonly onAction: ((what: 'change' | 'remove', budget: BudgetAnswer) => void) | undefined;
+  /** Whether this member can change budgets. */
+  readonly manages: boolean;
 }
 
 /** The budgets with what this month has cost, and where it leads. */
-export function BudgetTable({ budgets, names, onAction }: BudgetTableProps) {
+export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableProps) {
   const columns: readonly Column<BudgetAnswer>[] = [
     {
       title: 'Budget',
@@ -40,45 +43,47 @@ export function BudgetTable({ budgets, names, onAction }: BudgetTableProps) {
       cell: (budget) => <Projection budget={budget} />,
       sortBy: (budget) => projectedUsd(budget, Date.now()) ?? 0,
     },
-    ...(onAction === undefined
-      ? []
-      : [
-          {
-            title: 'Actions',
-            hiddenTitle: true,
-            numeric: true,
-            cell: (budget: BudgetAnswer) => (
-              <Menu
-                trigger={
-                  <IconButton
-                    label={`Actions for ${ownerOf(budget, names)}`}
-                    icon={<Ellipsis aria-hidden className="size-5" />}
-                  />
-                }
-                groups={[
-                  [
-                    {
-                      label: 'Change limit',
-                      icon: <Pencil aria-hidden className="size-4" />,
-                      onSelect: () => onAction('change', budget),
-                    },
-                  ],
-                  [
-                    {
-                      label: 'Remove',
-                      icon: <Trash2 aria-hidden className="size-4" />,
-                      danger: true,
-                      onSelect: () => onAction('remove', budget),
-                    },
-                  ],
-                ]}
-              />
-            ),
-          },
-        ]),
   ];
-  return <Table caption="Budgets" columns={columns} rows={budgets} rowKey={({ id }) => id} pageSize={50} />;
+  return (
+    <Rows
+      caption="Budgets"
+      columns={columns}
+      rows={budgets}
+      rowKey={({ id }) => id}
+      pageSize={50}
+      nameOf={(budget) => ownerOf(budget, names)}
+      actions={(budget) => (manages ? actionsOf(workspace, budget, ownerOf(budget, names)) : [])}
+    />
+  );
 }
+
+const actionsOf = (workspace: WorkspaceAnswer, budget: BudgetAnswer, owner: string): readonly RowAction[] => [
+  {
+    label: 'Change limit',
+    icon: Pencil,
+    does: { dialog: (onClose) => <ChangeBudgetDialog {...{ workspace, budget, owner, onClose }} /> },
+  },
+  {
+    label: 'Remove',
+    icon: Trash2,
+    danger: true,
+    does: asking({
+      title: 'Remove the budget?',
+      consequence: (
+        <span className="break-words">{`${owner}: a month may then cost any amount that the balance covers.`}</span>
+      ),
+      action: 'Remove',
+      change: {
+        mutationFn: () =>
+          call('DELETE /v1/workspaces/{id}/budgets/{budgetId}', {
+            params: { id: workspace.id, budgetId: budget.id },
+          }),
+        refreshes: budgetsQuery(workspace.id),
+        says: 'The budget is removed.',
+      },
+    }),
+  },
+];
 
 function Spent({ budget }: { budget: BudgetAnswer }) {
   const { share, state } = shareOf(budget);

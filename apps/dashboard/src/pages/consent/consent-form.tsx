@@ -4,8 +4,8 @@ import { call } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
 import { readUsd, usdMistake } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
+import { Form } from '../../ui/change-form.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
 import { CheckField } from '../../ui/toggle-fields.tsx';
 
 /** The decision: in which workspace, up to which amount, or not at all. */

@@ -2,12 +2,12 @@ import type { InvitationOfferAnswer } from '@sotto/contract/control/invitations'
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Answer } from '../../api/call.ts';
 import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { Card, EmptyState, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import { Resource } from '../../ui/resource.tsx';
+import { Card, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { Instant } from '../../ui/text.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
@@ -50,32 +50,26 @@ function ByLink({ token, onDeclined }: { token: string; onDeclined: () => void }
 
 function Waiting() {
   return (
-    <Loaded query={useQuery(waitingInvitationsQuery)} label="Invitations are loading">
-      {(invitations) => <Offers invitations={invitations} />}
-    </Loaded>
-  );
-}
-
-function Offers({ invitations }: { invitations: Answer<'GET /v1/invitations'>['data'] }) {
-  if (invitations.length === 0) {
-    return (
-      <EmptyState
-        title="No invitations"
-        text="Invitations to your address appear here."
-        action={
+    <Resource
+      query={useQuery(waitingInvitationsQuery)}
+      loading="Invitations are loading"
+      empty={{
+        title: 'No invitations',
+        text: 'Invitations to your address appear here.',
+        action: (
           <Link to="/workspaces" className={buttonClass()}>
             Your workspaces
           </Link>
-        }
-      />
-    );
-  }
-  return (
-    <div className="grid gap-6 lg:grid-cols-2">
-      {invitations.map(({ id, ...offer }) => (
-        <OfferCard key={id} offer={offer} invitation={{ id }} />
-      ))}
-    </div>
+        ),
+      }}
+      rows={(invitations) => (
+        <div className="grid gap-6 lg:grid-cols-2">
+          {invitations.map(({ id, ...offer }) => (
+            <OfferCard key={id} offer={offer} invitation={{ id }} />
+          ))}
+        </div>
+      )}
+    />
   );
 }
 

@@ -2,16 +2,14 @@ import type { KeyAnswer } from '@sotto/contract/control/keys';
 import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
-import { Activity, Ban, Ellipsis, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
+import { Activity } from 'lucide-react';
 import { formatCountOf, formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { IconButton } from '../../ui/button.tsx';
-import { Menu } from '../../ui/menu.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Rows } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Instant, ShareBar, Truncated, Usd } from '../../ui/text.tsx';
+import { changesOf, revokeOf } from './key-actions.tsx';
 import { limitOf, limitTones, mayChange } from './key-rules.ts';
-
-export type KeyAction = 'change' | 'rotate' | 'disable' | 'enable' | 'revoke';
 
 interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
@@ -24,11 +22,10 @@ interface KeyTableProps {
   readonly budgets: ReadonlyMap<string, BudgetAnswer>;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (key: KeyAnswer, isSelected: boolean) => void;
-  readonly onAction: (what: KeyAction, key: KeyAnswer) => void;
 }
 
 export function KeyTable(props: KeyTableProps) {
-  const { keys, workspace, ownAccountId, ownerOf, budgets, selected, onSelect, onAction } = props;
+  const { keys, workspace, ownAccountId, ownerOf, budgets, selected, onSelect } = props;
   const router = useRouter();
   const may = (key: KeyAnswer): boolean => mayChange(key, { role: workspace.role, accountId: ownAccountId });
   const columns: readonly Column<KeyAnswer>[] = [
@@ -88,39 +85,25 @@ export function KeyTable(props: KeyTableProps) {
       ),
     },
     { title: 'State', sortBy: (key) => stateOf(key).name, cell: (key) => <State apiKey={key} /> },
-    {
-      title: 'Actions',
-      hiddenTitle: true,
-      numeric: true,
-      cell: (key) => {
-        const item = (what: KeyAction, label: string, Icon: typeof Pencil) => ({
-          label,
-          icon: <Icon aria-hidden className="size-4" />,
-          danger: what === 'revoke',
-          onSelect: () => onAction(what, key),
-        });
+  ];
+  return (
+    <Rows
+      caption="Keys"
+      columns={columns}
+      rows={keys}
+      rowKey={({ id }) => id}
+      pageSize={25}
+      nameOf={({ name }) => name}
+      actions={(key) => {
         const usage = {
           label: 'Its usage',
-          icon: <Activity aria-hidden className="size-4" />,
-          onSelect: () => void router.navigate({ to: '/usage', search: { key: key.id } }),
+          icon: Activity,
+          does: () => void router.navigate({ to: '/usage', search: { key: key.id } }),
         };
-        const changes = [
-          item('change', 'Change', Pencil),
-          item('rotate', 'Rotate', RefreshCw),
-          key.disabled_at === null ? item('disable', 'Disable', Pause) : item('enable', 'Enable', Play),
-        ];
-        return (
-          <Menu
-            trigger={
-              <IconButton label={`Actions for ${key.name}`} icon={<Ellipsis aria-hidden className="size-5" />} />
-            }
-            groups={may(key) ? [[...changes, usage], [item('revoke', 'Revoke', Ban)]] : [[usage]]}
-          />
-        );
-      },
-    },
-  ];
-  return <Table caption="Keys" columns={columns} rows={keys} rowKey={({ id }) => id} pageSize={25} />;
+        return may(key) ? [...changesOf(key), usage, revokeOf(key)] : [usage];
+      }}
+    />
+  );
 }
 
 const Muted = ({ children }: { children: string }) => <span className="text-muted">{children}</span>;

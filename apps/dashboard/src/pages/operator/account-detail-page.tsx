@@ -1,20 +1,20 @@
 import type { AccountAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { errorAt } from '../../api/errors.ts';
-import { formatDay, formatInstant, readUsd, typedUsd, usdMistake } from '../../format/format.ts';
+import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
+import { formatDay, formatInstant } from '../../format/format.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { ConfirmChange, DialogButton } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
 import { Facts, Usd } from '../../ui/text.tsx';
 import { AccountState } from './accounts-page.tsx';
 import { operatorAccountQuery, operatorActsQuery } from './operator-queries.ts';
-import { useAct } from './use-act.tsx';
+import { Proof } from './proof.tsx';
 
 const refreshes = { queryKey: ['operator'] };
 
@@ -63,43 +63,21 @@ export function AccountDetailPage() {
 }
 
 function CreditCard({ account: { id } }: { account: AccountAnswer }) {
-  const [problem, setProblem] = useState<string>();
-  const { act, proof } = useAct({
-    mutationFn: (credit: { amount_usd: number; reference: string }) =>
-      call('POST /v1/operator/accounts/{id}/credit', { params: { id }, body: credit }),
+  const form = useForm('POST /v1/operator/accounts/{id}/credit', {
+    params: { id },
     refreshes,
     says: 'The account is credited.',
   });
   return (
     <Card title="Credit" lead="The reference, such as an invoice number, credits the account once.">
-      <Form
-        change={act}
-        errors={['amount_usd', 'reference']}
-        action="Credit"
-        onSubmit={(field) => {
-          const amount = readUsd(field('amount')) ?? 0;
-          setProblem(amount === 0 ? 'Enter an amount above 0, such as 12.50, at most 1,000,000.' : undefined);
-          if (amount > 0) act.mutate({ amount_usd: amount, reference: field('reference') });
-        }}
-      >
+      <Form form={form} action="Credit">
         <TextField
+          {...form.text('amount_usd', { mistake: 'Enter an amount above 0, such as 12.50, at most 1,000,000.' })}
           label="Amount in USD"
-          name="amount"
-          inputMode="decimal"
-          autoComplete="off"
-          required
-          error={problem ?? errorAt(act.error, 'amount_usd')}
         />
-        <TextField
-          label="Reference"
-          name="reference"
-          autoComplete="off"
-          maxLength={200}
-          required
-          error={errorAt(act.error, 'reference')}
-        />
+        <TextField {...form.text('reference')} label="Reference" />
       </Form>
-      {proof}
+      <Proof change={form.change} />
     </Card>
   );
 }
@@ -111,88 +89,67 @@ const GrantOf = ({ grant }: { grant: NonNullable<AccountAnswer['monthly_grant']>
   </>
 );
 
-function GrantCard({ account: { id, monthly_grant } }: { account: AccountAnswer }) {
-  const [problem, setProblem] = useState<string>();
-  const { act, proof } = useAct({
-    mutationFn: (amount: number | null) =>
-      call('PUT /v1/operator/accounts/{id}/monthly-grant', { params: { id }, body: { amount_usd: amount } }),
+function GrantCard({ account: { id, monthly_grant: grant } }: { account: AccountAnswer }) {
+  const form = useForm('PUT /v1/operator/accounts/{id}/monthly-grant', {
+    params: { id },
+    start: { amount_usd: grant?.is_default === false ? grant.amount_usd : null },
     refreshes,
     says: 'The monthly grant is changed.',
   });
   return (
     <Card title="Monthly grant" lead="A higher amount counts at once, a lower one from the next month.">
-      <Form
-        change={act}
-        errors={['amount_usd']}
-        action="Change"
-        onSubmit={(field) => {
-          const amount = readUsd(field('amount'));
-          setProblem(amount === undefined ? usdMistake : undefined);
-          if (amount !== undefined) act.mutate(amount);
-        }}
-      >
+      <Form form={form} action="Change">
         <TextField
+          {...form.text('amount_usd')}
           label="USD a month"
-          name="amount"
-          inputMode="decimal"
-          autoComplete="off"
           hint="Leave it empty for the amount that every account gets."
-          defaultValue={typedUsd(monthly_grant?.is_default === false ? monthly_grant.amount_usd : null)}
-          error={problem ?? errorAt(act.error, 'amount_usd')}
         />
       </Form>
-      {proof}
+      <Proof change={form.change} />
     </Card>
   );
 }
 
 function StateCard({ account: { id, email, state } }: { account: AccountAnswer }) {
-  const [isAsking, setAsking] = useState(false);
-  const disabling = useAct({
-    mutationFn: () => call('POST /v1/operator/accounts/{id}/disable', { params: { id } }),
-    refreshes,
-    says: 'The account is disabled.',
-  });
-  const enabling = useAct({
+  const enabling = useChange({
     mutationFn: () => call('POST /v1/operator/accounts/{id}/enable', { params: { id } }),
     refreshes,
     says: 'The account is enabled.',
   });
-  const isActive = state === 'active';
+  if (state === 'active') {
+    return (
+      <Card title="Disable the account" lead="Its keys stop and its sessions end at once. Its money stays.">
+        <DialogButton
+          look="danger"
+          dialog={(onClose) => (
+            <ConfirmChange
+              onClose={onClose}
+              title={`Disable ${email ?? 'this account'}?`}
+              consequence="Its keys stop now, and its person cannot sign in. You can enable it again."
+              action="Disable"
+              change={{
+                mutationFn: () => call('POST /v1/operator/accounts/{id}/disable', { params: { id } }),
+                refreshes,
+                says: 'The account is disabled.',
+              }}
+              proof={(change) => <Proof change={change} />}
+            />
+          )}
+        >
+          Disable…
+        </DialogButton>
+      </Card>
+    );
+  }
   return (
-    <Card
-      title={isActive ? 'Disable the account' : 'Enable the account'}
-      lead={
-        isActive
-          ? 'Its keys stop and its sessions end at once. Its money stays.'
-          : 'Its person can sign in again, and its keys work again.'
-      }
-    >
+    <Card title="Enable the account" lead="Its person can sign in again, and its keys work again.">
       <div className="space-y-3">
-        {isActive ? (
-          <Button look="danger" busy={disabling.act.isPending} onClick={() => setAsking(true)}>
-            Disable…
-          </Button>
-        ) : (
-          <Button look="primary" busy={enabling.act.isPending} onClick={() => enabling.act.mutate()}>
-            Enable
-          </Button>
-        )}
-        <ErrorLine error={disabling.act.error ?? enabling.act.error} className="text-sm" />
+        <Button look="primary" busy={enabling.isPending} onClick={() => enabling.mutate()}>
+          Enable
+        </Button>
+        <ErrorLine error={enabling.error} className="text-sm" />
       </div>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setAsking(false)}
-        title={`Disable ${email ?? 'this account'}?`}
-        consequence="Its keys stop now, and its person cannot sign in. You can enable it again."
-        action="Disable"
-        onConfirm={() => {
-          setAsking(false);
-          disabling.act.mutate();
-        }}
-      />
-      {disabling.proof}
-      {enabling.proof}
+      <Proof change={enabling} />
     </Card>
   );
 }

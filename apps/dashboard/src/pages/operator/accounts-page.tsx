@@ -42,19 +42,21 @@ export function AccountState({ account: { state, is_operator } }: { account: Acc
 
 /** `/operator/accounts`: all accounts, without their requests, models and keys. */
 export function AccountsPage() {
+  const [typed, setTyped] = useState('');
   const [search, setSearch] = useState('');
   const accounts = useInfiniteQuery(accountsQuery(search));
   return (
     <Page title="Accounts" lead="Operators see balances and spend. They never see requests, models or keys.">
       <Card>
         <div className="space-y-5">
-          <Form
-            change={{ isPending: false, error: null }}
-            action="Search"
-            look="plain"
-            onSubmit={(field) => setSearch(field('search').trim())}
-          >
-            <TextField label="Part of the address, or an account id" name="search" autoComplete="off" maxLength={254} />
+          <Form form={{ submit: () => setSearch(typed.trim()) }} action="Search" look="plain">
+            <TextField
+              label="Part of the address, or an account id"
+              autoComplete="off"
+              maxLength={254}
+              value={typed}
+              onChange={({ target }) => setTyped(target.value)}
+            />
           </Form>
           <PagedTable
             caption="Accounts, newest first"

@@ -1,17 +1,18 @@
 import type { BooksAnswer, RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { addressOf, call } from '../../api/call.ts';
+import { X } from 'lucide-react';
+import { addressOf } from '../../api/call.ts';
+import { useForm } from '../../api/use-form.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
-import { Button, DownloadLink } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { DownloadLink } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { FormDialog } from '../../ui/form.tsx';
+import { Resource, Rows } from '../../ui/resource.tsx';
 import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Instant, Sentence, Usd } from '../../ui/text.tsx';
 import { booksQuery, operatorActsQuery, rejectedQuery } from './operator-queries.ts';
-import { useAct } from './use-act.tsx';
+import { Proof } from './proof.tsx';
 
 /** `/operator/books`: whether the ledger is consistent, what could not be booked, and who did what. */
 export function BooksPage() {
@@ -23,13 +24,33 @@ export function BooksPage() {
           {(books) => <Findings books={books} />}
         </Loaded>
       </Card>
-      <Card title="Rejected settlements" lead="Charges that could not be booked.">
-        <Loaded query={useQuery(rejectedQuery)} label="Rejected settlements are loading" lines={2}>
-          {(rejected) =>
-            rejected.length === 0 ? <p className="text-sm text-muted">None.</p> : <Rejected rejected={rejected} />
-          }
-        </Loaded>
-      </Card>
+      <Resource
+        query={useQuery(rejectedQuery)}
+        loading="Rejected settlements are loading"
+        lines={2}
+        page={(list) => (
+          <Card title="Rejected settlements" lead="Charges that could not be booked.">
+            {list}
+          </Card>
+        )}
+        empty="None."
+        rows={(rejected) => (
+          <Rows
+            caption="Rejected settlements"
+            columns={rejectedColumns}
+            rows={rejected}
+            rowKey={({ id }) => id}
+            nameOf={({ id }) => `the settlement ${id}`}
+            actions={(settlement) => [
+              {
+                label: 'Dismiss',
+                icon: X,
+                does: { dialog: (onClose) => <DismissDialog settlement={settlement} onClose={onClose} /> },
+              },
+            ]}
+          />
+        )}
+      />
       <Card
         title="Audit log"
         actions={
@@ -64,50 +85,35 @@ function Findings({ books: { is_clean, findings } }: { books: BooksAnswer }) {
 
 type Settlement = RejectedSettlementListAnswer['data'][number];
 
-function Rejected({ rejected }: { rejected: readonly Settlement[] }) {
-  const [chosen, setChosen] = useState<Settlement>();
-  const columns: readonly Column<Settlement>[] = [
-    { title: 'Rejected', heading: true, cell: ({ at }) => <Instant at={at} /> },
-    { title: 'Reason', cell: ({ reason }) => (reason === 'bad_mac' ? 'Not authentic' : 'Could not be booked') },
-    {
-      title: 'Charge',
-      numeric: true,
-      cell: ({ charge_usd }) => (charge_usd === null ? 'Unreadable' : <Usd usd={charge_usd} />),
-    },
-    {
-      title: 'Dismiss',
-      hiddenTitle: true,
-      numeric: true,
-      cell: (settlement) => (
-        <Button small onClick={() => setChosen(settlement)}>
-          Dismiss…
-        </Button>
-      ),
-    },
-  ];
-  return (
-    <>
-      <Table caption="Rejected settlements" columns={columns} rows={rejected} rowKey={({ id }) => id} />
-      {chosen !== undefined && <DismissDialog settlement={chosen} onClose={() => setChosen(undefined)} />}
-    </>
-  );
-}
+const rejectedColumns: readonly Column<Settlement>[] = [
+  { title: 'Rejected', heading: true, cell: ({ at }) => <Instant at={at} /> },
+  { title: 'Reason', cell: ({ reason }) => (reason === 'bad_mac' ? 'Not authentic' : 'Could not be booked') },
+  {
+    title: 'Charge',
+    numeric: true,
+    cell: ({ charge_usd }) => (charge_usd === null ? 'Unreadable' : <Usd usd={charge_usd} />),
+  },
+];
 
 function DismissDialog({ settlement: { id }, onClose }: { settlement: Settlement; onClose: () => void }) {
-  const { act, proof } = useAct({
-    mutationFn: (why: string) =>
-      call('POST /v1/operator/rejected-settlements/{id}/dismiss', { params: { id }, body: { why } }),
+  const form = useForm('POST /v1/operator/rejected-settlements/{id}/dismiss', {
+    params: { id },
     refreshes: { queryKey: ['operator'] },
     says: 'The settlement is dismissed.',
     onSuccess: onClose,
   });
-  const close = () => !act.isPending && onClose();
   return (
-    <Dialog onClose={close} title="Dismiss the settlement" description="It will not be booked.">
-      <Form change={act} action="Dismiss" onCancel={close} onSubmit={(field) => act.mutate(field('why'))}>
-        <TextField label="Reason" name="why" required maxLength={500} autoComplete="off" />
-      </Form>
-      {proof}
-    </Dialog>
+    <>
+      <FormDialog
+        form={form}
+        title="Dismiss the settlement"
+        description="It will not be booked."
+        action="Dismiss"
+        onClose={onClose}
+      >
+        <TextField {...form.text('why')} label="Reason" />
+      </FormDialog>
+      <Proof change={form.change} />
+    </>
   );
 }

@@ -1,15 +1,16 @@
 import type { SignUpInvitationAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
+import { X } from 'lucide-react';
 import { type Answer, call } from '../../api/call.ts';
-import { errorAt } from '../../api/errors.ts';
-import { Button } from '../../ui/button.tsx';
+import { useForm } from '../../api/use-form.ts';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Card, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { asking, Resource, Rows } from '../../ui/resource.tsx';
+import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Facts, Instant, Sentence } from '../../ui/text.tsx';
 import { signUpQuery } from './operator-queries.ts';
-import { useAct } from './use-act.tsx';
+import { Proof } from './proof.tsx';
 
 type Policy = Answer<'GET /v1/operator/sign-up'>;
 
@@ -41,7 +42,7 @@ export function SignUpPolicyPage() {
                 />
               </div>
             </Card>
-            <InvitationsCard invitations={policy.invitations} />
+            <InvitationsCard />
           </>
         )}
       </Loaded>
@@ -49,59 +50,56 @@ export function SignUpPolicyPage() {
   );
 }
 
-function InvitationsCard({ invitations }: { invitations: readonly SignUpInvitationAnswer[] }) {
-  const inviting = useAct({
-    mutationFn: (email: string) => call('POST /v1/operator/invitations', { body: { email } }),
+function InvitationsCard() {
+  const form = useForm('POST /v1/operator/invitations', {
     refreshes: signUpQuery,
     says: ({ email }) => `${email} can sign up.`,
   });
-  const withdrawing = useAct({
-    mutationFn: (id: string) => call('DELETE /v1/operator/invitations/{id}', { params: { id } }),
-    refreshes: signUpQuery,
-    says: 'The invitation is withdrawn.',
-  });
-  const columns: readonly Column<SignUpInvitationAnswer>[] = [
-    { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
-    { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },
-    {
-      title: 'Withdraw',
-      hiddenTitle: true,
-      numeric: true,
-      cell: ({ id, email }) => (
-        <Button small onClick={() => withdrawing.act.mutate(id)}>
-          Withdraw<span className="sr-only"> the invitation of {email}</span>
-        </Button>
-      ),
-    },
-  ];
   return (
-    <Card title="Invitations" lead="Invite an address of any domain. It can sign up within seven days.">
-      <div className="space-y-5">
-        <Form
-          change={inviting.act}
-          errors={['email']}
-          action="Invite"
-          onSubmit={(field) => inviting.act.mutate(field('email'))}
-        >
-          <TextField
-            label="Email"
-            name="email"
-            type="email"
-            required
-            autoComplete="off"
-            error={errorAt(inviting.act.error, 'email')}
-          />
-        </Form>
-        <ErrorLine error={withdrawing.act.error} className="text-sm" />
-        {invitations.length === 0 ? (
-          <p className="text-sm text-muted">No open invitations.</p>
-        ) : (
-          <Table caption="Open invitations" columns={columns} rows={invitations} rowKey={({ id }) => id} />
-        )}
-      </div>
-      {inviting.proof}
-      {withdrawing.proof}
-    </Card>
+    <Resource
+      query={useQuery({ ...signUpQuery, select: ({ invitations }) => invitations })}
+      loading="Invitations are loading"
+      page={(list) => (
+        <Card title="Invitations" lead="Invite an address of any domain. It can sign up within seven days.">
+          <div className="space-y-5">
+            <Form form={form} action="Invite">
+              <TextField {...form.text('email')} label="Email" type="email" />
+            </Form>
+            {list}
+          </div>
+          <Proof change={form.change} />
+        </Card>
+      )}
+      empty="No open invitations."
+      rows={(invitations) => (
+        <Rows
+          caption="Open invitations"
+          columns={columns}
+          rows={invitations}
+          rowKey={({ id }) => id}
+          nameOf={({ email }) => `the invitation of ${email}`}
+          actions={(invitation) => [{ label: 'Withdraw', icon: X, does: withdrawing(invitation) }]}
+        />
+      )}
+    />
   );
 }
+
+const columns: readonly Column<SignUpInvitationAnswer>[] = [
+  { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
+  { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
+  { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },
+];
+
+const withdrawing = ({ id, email }: SignUpInvitationAnswer) =>
+  asking({
+    title: `Withdraw the invitation of ${email}?`,
+    consequence: 'The address can no longer sign up by it. You can invite it again.',
+    action: 'Withdraw',
+    change: {
+      mutationFn: () => call('DELETE /v1/operator/invitations/{id}', { params: { id } }),
+      refreshes: signUpQuery,
+      says: 'The invitation is withdrawn.',
+    },
+    proof: (change) => <Proof change={change} />,
+  });

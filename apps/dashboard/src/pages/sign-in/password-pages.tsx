@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { call } from '../../api/call.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { leaveSession, signInMethodsQuery } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
@@ -13,15 +12,14 @@ import { NewPasswordField } from './password-field.tsx';
 
 export function ForgotPasswordPage() {
   const { data: methods } = useQuery(signInMethodsQuery);
-  const asking = useChange({
-    mutationFn: (email: string) => call('POST /v1/auth/request-password-reset', { body: { email } }),
-  });
-  if (asking.isSuccess) {
+  const form = useForm('POST /v1/auth/request-password-reset', {});
+  const { isSuccess, variables } = form.change;
+  if (isSuccess) {
     return (
       <Entry title="Check your mail">
         <p>
-          If <strong className="wrap-anywhere">{asking.variables}</strong> has an account, we sent a link to it. It
-          works once, within an hour.
+          If <strong className="wrap-anywhere">{variables.email}</strong> has an account, we sent a link to it. It works
+          once, within an hour.
         </p>
         {methods?.mail === 'printed' && (
           <p className="mt-3 text-sm text-muted">This deployment prints mail to the service’s terminal.</p>
@@ -37,8 +35,8 @@ export function ForgotPasswordPage() {
       {methods?.mail === 'none' ? (
         <Notice tone="warn">This deployment sends no mail. Ask its operator to restore your access.</Notice>
       ) : (
-        <Form change={asking} action="Send link" wide onSubmit={(field) => asking.mutate(field('email'))}>
-          <TextField label="Email" name="email" type="email" autoComplete="email" required />
+        <Form form={form} action="Send link" wide>
+          <TextField {...form.text('email')} label="Email" autoComplete="email" />
         </Form>
       )}
       <p className="mt-4 text-sm">
@@ -53,16 +51,15 @@ export function ForgotPasswordPage() {
 export function ResetPasswordPage() {
   const token = linkToken('reset-password');
   const client = useQueryClient();
-  const setting = useChange({
-    mutationFn: (newPassword: string) =>
-      call('POST /v1/auth/reset-password', { body: { token: token ?? '', newPassword } }),
+  const form = useForm('POST /v1/auth/reset-password', {
+    rest: { token: token ?? '' },
     onSuccess: () => {
       forgetLinkToken('reset-password');
       // The service has ended all sessions, including this browser's.
       leaveSession(client);
     },
   });
-  if (setting.isSuccess) {
+  if (form.change.isSuccess) {
     return (
       <Entry title="Your password is set" lead="Every session of the account has ended.">
         <Link to="/sign-in" className={buttonClass('primary')}>
@@ -74,8 +71,8 @@ export function ResetPasswordPage() {
   if (token === null) return <LinkIncomplete title="Set a new password" />;
   return (
     <Entry title="Set a new password" lead="It ends every session of the account.">
-      <Form change={setting} action="Set password" wide onSubmit={(field) => setting.mutate(field('newPassword'))}>
-        <NewPasswordField />
+      <Form form={form} action="Set password" wide>
+        <NewPasswordField {...form.text('newPassword')} label="New password" />
       </Form>
     </Entry>
   );

@@ -1,7 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api/call.ts';
-import { aboutWhatWasTyped, errorElsewhere } from '../../api/errors.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -12,15 +10,19 @@ const ways = {
     route: 'POST /v1/auth/two-factor/verify-totp',
     label: 'Code of your authenticator app',
     inputMode: 'numeric',
+    autoComplete: 'one-time-code',
     other: 'Use a backup code instead',
   },
   backup: {
     route: 'POST /v1/auth/two-factor/verify-backup-code',
     label: 'Backup code',
     inputMode: 'text',
+    autoComplete: 'off',
     other: 'Use the authenticator app instead',
   },
 } as const;
+
+type Way = keyof typeof ways;
 
 interface SecondStepProps {
   readonly onDone: () => Promise<void>;
@@ -37,49 +39,41 @@ export function SecondStep(props: SecondStepProps) {
 }
 
 export function SecondStepForm({ onDone, onBack }: SecondStepProps) {
-  const [which, setWhich] = useState<keyof typeof ways>('app');
-  const { route, label, inputMode, other } = ways[which];
-  const showing = useChange({
-    mutationFn: (code: string) => aboutWhatWasTyped(call(route, { body: { code } })),
-    onSuccess: onDone,
-  });
+  const [which, setWhich] = useState<Way>('app');
   return (
     <>
-      <Form
-        change={showing}
-        errors="inside"
-        action="Sign in"
-        wide
-        onSubmit={(field) => showing.mutate(field('code').trim())}
-      >
-        <TextField
-          key={which}
-          label={label}
-          name="code"
-          inputMode={inputMode}
-          autoComplete={which === 'app' ? 'one-time-code' : 'off'}
-          autoCapitalize="off"
-          spellCheck={false}
-          autoFocus
-          required
-          error={errorElsewhere(showing.error)}
-        />
-      </Form>
+      <CodeForm key={which} {...ways[which]} onDone={onDone} />
       <div className="mt-4 flex flex-wrap justify-between gap-2">
-        <Button
-          look="quiet"
-          small
-          onClick={() => {
-            showing.reset();
-            setWhich(which === 'app' ? 'backup' : 'app');
-          }}
-        >
-          {other}
+        <Button look="quiet" small onClick={() => setWhich(which === 'app' ? 'backup' : 'app')}>
+          {ways[which].other}
         </Button>
         <Button look="quiet" small onClick={onBack}>
           Start again
         </Button>
       </div>
     </>
+  );
+}
+
+function CodeForm({
+  route,
+  label,
+  inputMode,
+  autoComplete,
+  onDone,
+}: (typeof ways)[Way] & Pick<SecondStepProps, 'onDone'>) {
+  const form = useForm(route, { onSuccess: onDone });
+  return (
+    <Form form={form} action="Sign in" wide>
+      <TextField
+        {...form.text('code', { every: true })}
+        label={label}
+        inputMode={inputMode}
+        autoComplete={autoComplete}
+        autoCapitalize="off"
+        spellCheck={false}
+        autoFocus
+      />
+    </Form>
   );
 }

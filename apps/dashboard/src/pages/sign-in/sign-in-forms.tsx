@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { Fingerprint } from 'lucide-react';
-import { type Body, call } from '../../api/call.ts';
-import { ApiError, aboutWhatWasTyped } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -19,37 +19,24 @@ interface PasswordFormProps {
 
 /** Signs in with address and password. `onDone` learns whether a second factor is needed. */
 export function PasswordForm({ email, onDone }: PasswordFormProps) {
-  const signingIn = useChange({
-    mutationFn: (given: Body<'POST /v1/auth/sign-in/email'>) =>
-      aboutWhatWasTyped(call('POST /v1/auth/sign-in/email', { body: given })),
+  const form = useForm('POST /v1/auth/sign-in/email', {
+    start: { email },
     onSuccess: (answer) => onDone('twoFactorRedirect' in answer),
   });
-  const isUnverified = signingIn.error instanceof ApiError && signingIn.error.type === 'email_not_verified';
+  const { error, variables } = form.change;
+  const isUnverified = error instanceof ApiError && error.type === 'email_not_verified';
   return (
-    <Form
-      change={signingIn}
-      errors={isUnverified ? 'inside' : []}
-      action="Sign in"
-      wide
-      onSubmit={(field) => signingIn.mutate({ email: field('email'), password: field('password') })}
-    >
-      <TextField
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="username webauthn"
-        required
-        defaultValue={email}
-      />
+    <Form form={form} showsErrors={isUnverified} action="Sign in" wide>
+      <TextField {...form.text('email')} label="Email" autoComplete="username webauthn" />
       <div>
-        <CurrentPasswordField label="Password" />
+        <CurrentPasswordField {...form.text('password')} label="Password" />
         <p className="mt-1 text-right text-sm">
           <Link to="/forgot-password" {...(email === undefined ? {} : { target: '_blank' })} className={linkClass}>
             Forgot password?{email !== undefined && <span className="sr-only"> (opens a new tab)</span>}
           </Link>
         </p>
       </div>
-      {isUnverified && <UnverifiedNotice email={signingIn.variables?.email ?? ''} />}
+      {isUnverified && <UnverifiedNotice email={variables?.email ?? ''} />}
     </Form>
   );
 }

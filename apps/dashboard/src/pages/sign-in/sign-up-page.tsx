@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { type Body, call } from '../../api/call.ts';
-import { useChange } from '../../api/use-change.ts';
+import { call } from '../../api/call.ts';
+import { useForm } from '../../api/use-form.ts';
 import { safeReturnTo } from '../../session/return-to.ts';
 import { enterSession, signInMethodsQuery } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
@@ -18,9 +18,9 @@ export function SignUpPage() {
   const { return_to: returnTo } = useSearch({ from: '/sign-up' });
   const client = useQueryClient();
   const router = useRouter();
-  const signingUp = useChange({
+  const form = useForm('POST /v1/auth/sign-up/email', {
     // Resolves to whether the user is signed in.
-    mutationFn: async (given: Body<'POST /v1/auth/sign-up/email'>) => {
+    send: async (given) => {
       await call('POST /v1/auth/sign-up/email', { body: given });
       if (methods?.mail === 'sent') return false;
       const { email, password } = given;
@@ -36,8 +36,9 @@ export function SignUpPage() {
       return isSignedIn;
     },
   });
-  if (signingUp.isSuccess && !signingUp.data) {
-    return <Made email={signingUp.variables.email} isMailed={methods?.mail === 'sent'} />;
+  const { isSuccess, data: isSignedIn, variables } = form.change;
+  if (isSuccess && !isSignedIn) {
+    return <Made email={variables.email} isMailed={methods?.mail === 'sent'} />;
   }
   if (methods?.sign_up === 'closed') {
     return (
@@ -55,17 +56,10 @@ export function SignUpPage() {
       <div className="mb-4 empty:hidden">
         <Invited returnTo={safeReturnTo(returnTo)} />
       </div>
-      <Form
-        change={signingUp}
-        action="Create account"
-        wide
-        onSubmit={(field) =>
-          signingUp.mutate({ name: field('name'), email: field('email'), password: field('newPassword') })
-        }
-      >
-        <TextField label="Name" name="name" autoComplete="name" required maxLength={100} />
-        <TextField label="Email" name="email" type="email" autoComplete="email" required />
-        <NewPasswordField label="Password" />
+      <Form form={form} action="Create account" wide>
+        <TextField {...form.text('name')} label="Name" autoComplete="name" />
+        <TextField {...form.text('email')} label="Email" autoComplete="email" />
+        <NewPasswordField {...form.text('password')} label="Password" />
       </Form>
       <p className="mt-4 text-sm text-muted">
         Already have an account? <SignInLink className={linkClass}>Sign in</SignInLink>

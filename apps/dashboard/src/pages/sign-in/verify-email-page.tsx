@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import { call } from '../../api/call.ts';
-import { ApiError, aboutWhatWasTyped, sentenceOf } from '../../api/errors.ts';
-import { useChange } from '../../api/use-change.ts';
+import { ApiError, sentenceOf } from '../../api/errors.ts';
+import { useForm } from '../../api/use-form.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { enterSession, sessionQuery } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
@@ -19,9 +18,8 @@ export function VerifyEmailPage() {
   const router = useRouter();
   const { data: user, error, refetch } = useQuery(sessionQuery);
   const [isOther, setOther] = useState(false);
-  const verifying = useChange({
-    mutationFn: (password: string | undefined) =>
-      aboutWhatWasTyped(call('POST /v1/auth/verify-email', { body: { token: token ?? '', password } })),
+  const form = useForm('POST /v1/auth/verify-email', {
+    rest: { token: token ?? '' },
     onError: (failure) => setOther(failure instanceof ApiError && failure.type === 'refused'),
     onSuccess: async ({ signedIn }) => {
       forgetLinkToken('verify-email');
@@ -29,9 +27,10 @@ export function VerifyEmailPage() {
       await router.navigate({ to: signedIn ? '/account' : '/sign-in' });
     },
   });
+  const { isSuccess, isError, error: refusal } = form.change;
   // A user of another account must know the password of the account that the link is for.
   const needsPassword = !user || isOther;
-  if (token === null && !verifying.isSuccess) return <LinkIncomplete title="Confirm your address" />;
+  if (token === null && !isSuccess) return <LinkIncomplete title="Confirm your address" />;
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (user === undefined) return <Loading label="The page is loading" />;
   return (
@@ -43,17 +42,11 @@ export function VerifyEmailPage() {
           : 'Enter the password that you chose. This proves that the account is yours.'
       }
     >
-      <Form
-        change={verifying}
-        errors="inside"
-        action="Confirm"
-        wide
-        onSubmit={(field) => verifying.mutate(needsPassword ? field('password') : undefined)}
-      >
-        {needsPassword && <CurrentPasswordField label="Password" autoFocus />}
-        {verifying.isError && (
+      <Form form={form} showsErrors action="Confirm" wide>
+        {needsPassword && <CurrentPasswordField {...form.text('password')} label="Password" autoFocus />}
+        {isError && (
           <div role="alert" className="space-y-2">
-            <p className="text-danger">{sentenceOf(verifying.error)}</p>
+            <p className="text-danger">{sentenceOf(refusal)}</p>
             <p className="text-sm">
               You did not choose a password here?{' '}
               <Link to="/forgot-password" className={linkClass}>

@@ -1,19 +1,17 @@
 import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer, WorkspaceInvitationAnswer } from '@sotto/contract/control/workspaces';
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { X } from 'lucide-react';
 import { type Answer, call, callAll } from '../../api/call.ts';
-import { errorAt } from '../../api/errors.ts';
 import { controlOrigin } from '../../api/origins.ts';
-import { useChange } from '../../api/use-change.ts';
-import { Button } from '../../ui/button.tsx';
+import { useForm } from '../../api/use-form.ts';
 import { CopyLine } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
-import { Card, Loaded, Notice } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { asking, Resource, Rows } from '../../ui/resource.tsx';
+import { Card, Notice } from '../../ui/surface.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Instant } from '../../ui/text.tsx';
-import { useAnnounceError } from '../../ui/toasts.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
 
 const invitationsQuery = (id: string) =>
@@ -25,68 +23,84 @@ const invitationsQuery = (id: string) =>
 /** Invites people, and lists the invitations without an answer. */
 export function InvitationsCard({ workspace }: { workspace: WorkspaceAnswer }) {
   return (
-    <Card
-      title="Invitations"
-      lead="Invite people by address. An invitation works once, within seven days, for the account with that address."
-    >
-      <div className="space-y-5">
-        <InviteForm workspace={workspace} />
-        <Loaded query={useQuery(invitationsQuery(workspace.id))} label="Invitations are loading" lines={2}>
-          {(invitations) =>
-            invitations.length === 0 ? (
-              <p className="text-sm text-muted">No open invitations.</p>
-            ) : (
-              <Waiting workspace={workspace} invitations={invitations} />
-            )
-          }
-        </Loaded>
-      </div>
-    </Card>
+    <Resource
+      query={useQuery(invitationsQuery(workspace.id))}
+      loading="Invitations are loading"
+      lines={2}
+      page={(list) => (
+        <Card
+          title="Invitations"
+          lead="Invite people by address. An invitation works once, within seven days, for the account with that address."
+        >
+          <div className="space-y-5">
+            <InviteForm workspace={workspace} />
+            {list}
+          </div>
+        </Card>
+      )}
+      empty="No open invitations."
+      rows={(invitations) => (
+        <Rows
+          caption="Open invitations"
+          columns={columns}
+          rows={invitations}
+          rowKey={({ id }) => id}
+          nameOf={({ email }) => `the invitation of ${email}`}
+          actions={(invitation) => [{ label: 'Withdraw', icon: X, does: withdrawing(workspace, invitation) }]}
+        />
+      )}
+    />
   );
 }
+
+const columns: readonly Column<WorkspaceInvitationAnswer>[] = [
+  { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
+  { title: 'Role', cell: ({ role }) => roleWords[role].name },
+  { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
+  { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },
+];
+
+const withdrawing = ({ id }: WorkspaceAnswer, { id: invitationId, email }: WorkspaceInvitationAnswer) =>
+  asking({
+    title: `Withdraw the invitation of ${email}?`,
+    consequence: 'Its link stops working. You can invite the address again.',
+    action: 'Withdraw',
+    change: {
+      mutationFn: () => call('DELETE /v1/workspaces/{id}/invitations/{invitationId}', { params: { id, invitationId } }),
+      refreshes: invitationsQuery(id),
+    },
+  });
 
 /** A user cannot give a role above their own. `owner` offers the workspace itself, except the default one. */
 const offeredRoles = ({ role, is_default }: WorkspaceAnswer): readonly WorkspaceRole[] =>
   role === 'owner' && !is_default ? workspaceRoles : givenRoles;
 
 function InviteForm({ workspace }: { workspace: WorkspaceAnswer }) {
-  const [role, setRole] = useState<WorkspaceRole>('member');
-  const inviting = useChange({
-    mutationFn: (email: string) =>
-      call('POST /v1/workspaces/{id}/invitations', { params: { id: workspace.id }, body: { email, role } }),
+  const form = useForm('POST /v1/workspaces/{id}/invitations', {
+    params: { id: workspace.id },
+    start: { role: 'member' },
     refreshes: invitationsQuery(workspace.id),
+    clears: ['email'],
   });
+  const role = form.choice('role');
   return (
     <>
-      <Form
-        change={inviting}
-        errors={['email']}
-        action="Invite"
-        onSubmit={(field, form) => inviting.mutate(field('email'), { onSuccess: () => form.reset() })}
-      >
+      <Form form={form} action="Invite">
         <div className="grid items-start gap-4 sm:grid-cols-[minmax(0,1fr)_12rem]">
-          <TextField
-            label="Email"
-            name="email"
-            type="email"
-            required
-            autoComplete="off"
-            error={errorAt(inviting.error, 'email')}
-          />
+          <TextField {...form.text('email')} label="Email" type="email" />
           <SelectField
+            {...role}
             label="Role"
-            value={role}
-            onChange={setRole}
             choices={offeredRoles(workspace).map((one) => ({ value: one, label: roleWords[one].name }))}
           />
         </div>
         <p className="text-sm text-muted">
-          {role === 'owner'
+          {role.value === 'owner'
             ? 'Offers the workspace to a member. If they accept, their balance pays, you become an admin, and all its keys are revoked.'
-            : roleWords[role].text}
+            : roleWords[role.value].text}
         </p>
       </Form>
-      {inviting.isSuccess && <Invited invitation={inviting.data} />}
+      {form.change.isSuccess && <Invited invitation={form.change.data} />}
     </>
   );
 }
@@ -105,40 +119,4 @@ function Invited({ invitation }: { invitation: Answer<'POST /v1/workspaces/{id}/
       <CopyLine text={link} label="Copy link" testId="invitation-link" />
     </Notice>
   );
-}
-
-interface WaitingProps {
-  readonly workspace: WorkspaceAnswer;
-  readonly invitations: readonly WorkspaceInvitationAnswer[];
-}
-
-function Waiting({ workspace, invitations }: WaitingProps) {
-  const client = useQueryClient();
-  const withdrawing = useChange({
-    mutationFn: (invitationId: string) =>
-      call('DELETE /v1/workspaces/{id}/invitations/{invitationId}', { params: { id: workspace.id, invitationId } }),
-    onSettled: () => client.invalidateQueries({ queryKey: invitationsQuery(workspace.id).queryKey }),
-    onError: useAnnounceError(),
-  });
-  const columns: readonly Column<WorkspaceInvitationAnswer>[] = [
-    { title: 'Email', heading: true, cell: ({ email }) => <span className="wrap-anywhere">{email}</span> },
-    { title: 'Role', cell: ({ role }) => roleWords[role].name },
-    { title: 'Invited', cell: ({ created_at }) => <Instant at={created_at} /> },
-    { title: 'Ends', cell: ({ expires_at }) => <Instant at={expires_at} /> },
-    {
-      title: 'Withdraw',
-      hiddenTitle: true,
-      numeric: true,
-      cell: ({ id, email }) => (
-        <Button
-          small
-          busy={withdrawing.isPending && withdrawing.variables === id}
-          onClick={() => withdrawing.mutate(id)}
-        >
-          Withdraw<span className="sr-only"> the invitation of {email}</span>
-        </Button>
-      ),
-    },
-  ];
-  return <Table caption="Open invitations" columns={columns} rows={invitations} rowKey={({ id }) => id} />;
 }

@@ -1,17 +1,17 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
-import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import type { WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { NameForm } from '../../ui/form.tsx';
+import { ConfirmChange } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
 import { workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { InvitationsCard } from './invitations-card.tsx';
 import { MembersCard } from './members-card.tsx';
@@ -79,22 +79,18 @@ function Gone() {
   );
 }
 
-function NameCard({ workspace }: { workspace: WorkspaceAnswer }) {
-  const renaming = useChange({
-    mutationFn: (name: string) => call('PATCH /v1/workspaces/{id}', { params: { id: workspace.id }, body: { name } }),
+function NameCard({ workspace: { id, name } }: { workspace: WorkspaceAnswer }) {
+  const form = useForm('PATCH /v1/workspaces/{id}', {
+    params: { id },
+    start: { name },
     refreshes: { ...workspacesQuery, exact: true },
     says: 'The name is saved.',
   });
   return (
     <Card title="Name">
-      <NameForm
-        label="Workspace name"
-        name={workspace.name}
-        change={renaming}
-        action="Rename"
-        look="plain"
-        onName={renaming.mutate}
-      />
+      <Form form={form} action="Rename" look="plain">
+        <TextField {...form.text('name', { every: true })} label="Workspace name" />
+      </Form>
     </Card>
   );
 }
@@ -108,20 +104,6 @@ function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
   const self = members.find(({ email }) => email !== null && email === user?.email);
   const client = useQueryClient();
   const router = useRouter();
-  const announce = useAnnounce();
-  const going = useChange({
-    mutationFn: () => {
-      const { id } = workspace;
-      if (isOwner) return call('DELETE /v1/workspaces/{id}', { params: { id } });
-      if (self === undefined) throw new Error('who leaves is not known yet');
-      return call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId: self.account_id } });
-    },
-    onSuccess: async () => {
-      await router.navigate({ to: '/workspaces' });
-      await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
-      announce({ text: isOwner ? 'The workspace is deleted.' : 'You have left the workspace.' });
-    },
-  });
   if (workspace.is_default && isOwner) {
     return (
       <Card title="Default workspace">
@@ -141,19 +123,31 @@ function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
       <Button look="danger" disabled={!isOwner && self === undefined} onClick={() => setAsking(true)}>
         {isOwner ? 'Delete…' : 'Leave…'}
       </Button>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setAsking(false)}
-        title={isOwner ? `Delete “${workspace.name}”?` : `Leave “${workspace.name}”?`}
-        consequence={
-          isOwner
-            ? 'Its keys stop working now, for all members. You cannot undo this.'
-            : 'Your keys in it stop working now.'
-        }
-        action={isOwner ? 'Delete' : 'Leave'}
-        change={going}
-        onConfirm={() => going.mutate()}
-      />
+      {isAsking && (
+        <ConfirmChange
+          onClose={() => setAsking(false)}
+          title={isOwner ? `Delete “${workspace.name}”?` : `Leave “${workspace.name}”?`}
+          consequence={
+            isOwner
+              ? 'Its keys stop working now, for all members. You cannot undo this.'
+              : 'Your keys in it stop working now.'
+          }
+          action={isOwner ? 'Delete' : 'Leave'}
+          change={{
+            mutationFn: () => (isOwner || self === undefined ? remove(workspace) : leave(workspace, self)),
+            onSuccess: async () => {
+              await router.navigate({ to: '/workspaces' });
+              await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
+            },
+            says: isOwner ? 'The workspace is deleted.' : 'You have left the workspace.',
+          }}
+        />
+      )}
     </Card>
   );
 }
+
+const remove = ({ id }: WorkspaceAnswer) => call('DELETE /v1/workspaces/{id}', { params: { id } });
+
+const leave = ({ id }: WorkspaceAnswer, { account_id: memberId }: WorkspaceMemberAnswer) =>
+  call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId } });

@@ -1,16 +1,14 @@
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
-import { useState } from 'react';
-import { call } from '../../api/call.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, linkClass } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { NameForm } from '../../ui/form.tsx';
-import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form.tsx';
+import { Resource } from '../../ui/resource.tsx';
+import { Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Instant, Truncated } from '../../ui/text.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
@@ -19,23 +17,24 @@ import { roleWords } from './role-words.ts';
 
 /** `/workspaces`: all workspaces of which the user is a member. */
 export function WorkspacesPage() {
-  const [isMaking, setMaking] = useState(false);
   return (
-    <Page
-      title="Workspaces"
-      lead="Keys, routing preferences and usage belong to a workspace. Its owner’s balance pays. Invite others to work with you."
-      actions={
-        <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setMaking(true)}>
-          New workspace
-        </Button>
-      }
-    >
-      <InvitedNotice />
-      <Loaded query={useQuery(workspacesQuery)} label="Workspaces are loading">
-        {(workspaces) => <WorkspaceTable workspaces={workspaces} />}
-      </Loaded>
-      {isMaking && <CreateWorkspaceDialog onClose={() => setMaking(false)} />}
-    </Page>
+    <Resource
+      query={useQuery(workspacesQuery)}
+      loading="Workspaces are loading"
+      page={(list, create) => (
+        <Page
+          title="Workspaces"
+          lead="Keys, routing preferences and usage belong to a workspace. Its owner’s balance pays. Invite others to work with you."
+          actions={create}
+        >
+          <InvitedNotice />
+          {list}
+        </Page>
+      )}
+      create={{ action: 'New workspace', dialog: (onClose) => <CreateWorkspaceDialog onClose={onClose} /> }}
+      card={{}}
+      rows={(workspaces) => <WorkspaceTable workspaces={workspaces} />}
+    />
   );
 }
 
@@ -74,18 +73,13 @@ function WorkspaceTable({ workspaces }: { workspaces: readonly WorkspaceAnswer[]
         ),
     },
   ];
-  return (
-    <Card>
-      <Table caption="Workspaces" columns={columns} rows={workspaces} rowKey={({ id }) => id} />
-    </Card>
-  );
+  return <Table caption="Workspaces" columns={columns} rows={workspaces} rowKey={({ id }) => id} />;
 }
 
 function CreateWorkspaceDialog({ onClose }: { onClose: () => void }) {
   const router = useRouter();
   const { choose } = useWorkspace();
-  const making = useChange({
-    mutationFn: (name: string) => call('POST /v1/workspaces', { body: { name } }),
+  const form = useForm('POST /v1/workspaces', {
     refreshes: workspacesQuery,
     onSuccess: async ({ id }) => {
       choose(id);
@@ -94,13 +88,15 @@ function CreateWorkspaceDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog
-      onClose={onClose}
+    <FormDialog
+      form={form}
       title="New workspace"
       description="It starts with default preferences and no keys. You are its owner."
+      action="Create workspace"
+      onClose={onClose}
     >
-      <NameForm label="Name" change={making} action="Create workspace" onName={making.mutate} onCancel={onClose} />
-    </Dialog>
+      <TextField {...form.text('name', { every: true })} label="Name" />
+    </FormDialog>
   );
 }
 

@@ -1,9 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { call } from '../../api/call.ts';
-import { aboutWhatWasTyped, errorElsewhere, needsNewSignIn } from '../../api/errors.ts';
-import { type Change, type ChangeOptions, useChange } from '../../api/use-change.ts';
+import { needsNewSignIn } from '../../api/errors.ts';
+import { type Change, useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { canUsePasskeys, passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { enterSession, useSignedIn } from '../../session/session.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
@@ -12,24 +11,21 @@ import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Notice } from '../../ui/surface.tsx';
 
-/** A change that needs a fresh second factor. `proof` asks for one where the service did, and then repeats the change. */
-export function useAct<Answer, Asked = void>(
-  options: ChangeOptions<Answer, Asked>,
-): { readonly act: Change<Answer, Asked, unknown>; readonly proof: ReactNode } {
-  const act = useChange<Answer, Asked>(options);
-  const repeat = (): void => act.mutate(act.variables as Asked);
-  const isStale = needsNewSignIn(act.error);
-  return { act, proof: isStale ? <FactorDialog onDone={repeat} onClose={() => act.reset()} /> : null };
+interface ProofProps<Answer, Asked> {
+  readonly change: Change<Answer, Asked, unknown>;
+}
+
+/** Asks for a second factor where the service refused a change without a fresh one, and then repeats the change. */
+export function Proof<Answer, Asked>({ change }: ProofProps<Answer, Asked>) {
+  if (!needsNewSignIn(change.error)) return null;
+  return <FactorDialog onDone={() => change.mutate(change.variables as Asked)} onClose={change.reset} />;
 }
 
 function FactorDialog({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
   const client = useQueryClient();
   const router = useRouter();
   const hasApp = useSignedIn()?.twoFactorEnabled === true;
-  const byCode = useChange({
-    mutationFn: (code: string) => aboutWhatWasTyped(call('POST /v1/auth/two-factor/verify-totp', { body: { code } })),
-    onSuccess: onDone,
-  });
+  const byCode = useForm('POST /v1/auth/two-factor/verify-totp', { onSuccess: onDone });
   const byPasskey = useChange({
     mutationFn: () => signInWithPasskey(),
     onSuccess: async () => {
@@ -51,20 +47,12 @@ function FactorDialog({ onDone, onClose }: { onDone: () => void; onClose: () => 
             .
           </Notice>
         )}
-        <Form
-          change={byCode}
-          errors="inside"
-          action="Confirm"
-          wide
-          onSubmit={(field) => byCode.mutate(field('code').trim())}
-        >
+        <Form form={byCode} action="Confirm" wide>
           <TextField
+            {...byCode.text('code', { every: true })}
             label="Code of your authenticator app"
-            name="code"
             inputMode="numeric"
             autoComplete="one-time-code"
-            required
-            error={errorElsewhere(byCode.error)}
           />
         </Form>
         {canUsePasskeys() && (

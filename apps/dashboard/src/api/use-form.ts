@@ -1,0 +1,224 @@
+import type { ParamsOf } from '@sotto/contract';
+import type { ControlContracts } from '@sotto/contract/control';
+import { useEffect, useState } from 'react';
+import { typedUsd } from '../format/format.ts';
+import { makeTabState } from '../session/tab-state.ts';
+import { bodies } from './bodies.ts';
+import { type Answer, type Body, type BodyRoute, callWith } from './call.ts';
+import { ApiError, aboutWhatWasTyped, needsNewSignIn, sentenceOf } from './errors.ts';
+import { readBody, type ShownField } from './read-body.ts';
+import { type Change, type ChangeOptions, useChange } from './use-change.ts';
+
+/** The names of a body's fields. A field within another object has both names: `auto_top_up.threshold_usd`. */
+type FieldName<Part> = Part extends readonly unknown[]
+  ? never
+  : Part extends object
+    ? { [Name in keyof Part & string]-?: Name | `${Name}.${FieldName<NonNullable<Part[Name]>>}` }[keyof Part & string]
+    : never;
+
+type FieldValue<Part, Name> = Part extends object
+  ? Name extends `${infer Outer}.${infer Inner}`
+    ? Outer extends keyof Part
+      ? FieldValue<NonNullable<Part[Outer]>, Inner>
+      : never
+    : Name extends keyof Part
+      ? Part[Name]
+      : never
+  : never;
+
+type Values<Key extends BodyRoute> = {
+  readonly [Name in FieldName<Body<Key>>]?: FieldValue<Body<Key>, Name> | undefined;
+};
+
+interface FieldOptions<Value> {
+  /** The sentence for a text that the field does not take. Default: the one of its kind. */
+  readonly mistake?: string;
+  /** Whether the field takes a value of the right type. */
+  accepts?(value: Value): boolean;
+  /** The field shows every error of the form, as the only one that may be wrong. */
+  readonly every?: boolean;
+}
+
+interface FormOptions<Key extends BodyRoute, Result> extends Omit<ChangeOptions<Result, Body<Key>>, 'mutationFn'> {
+  /** The values that the fields begin with. */
+  readonly start?: Values<Key>;
+  /** The part of the body that the form does not show. */
+  readonly rest?: Values<Key>;
+  /** The fields that the user's next change begins anew, once this one is made. */
+  readonly clears?: readonly FieldName<Body<Key>>[];
+  /** Sends the body in another way than by a call of the route. */
+  readonly send?: (body: Body<Key>) => Promise<Result>;
+}
+
+/** The parameters of a route, if it has any. */
+type Place<Key extends BodyRoute> = keyof ParamsOf<ControlContracts[Key]> extends never
+  ? unknown
+  : { readonly params: ParamsOf<ControlContracts[Key]> };
+
+/** What stands in the fields of a body, and the attributes of their controls. */
+export interface FormFields<Part> {
+  /** The attributes of a control that a person types into: a text, an amount, a count, or a list with an entry a line. */
+  text<Name extends FieldName<Part>>(name: Name, options?: FieldOptions<FieldValue<Part, Name>>): TextAttributes;
+  /** The attributes of a control that has the value itself. The form must state where it starts. */
+  choice<Name extends FieldName<Part>>(
+    name: Name,
+    options?: FieldOptions<FieldValue<Part, Name>>,
+  ): ChoiceAttributes<NonNullable<FieldValue<Part, Name>>>;
+  /** The same, where null is a choice, too. */
+  choiceOrNull<Name extends FieldName<Part>>(
+    name: Name,
+    options?: FieldOptions<FieldValue<Part, Name>>,
+  ): ChoiceAttributes<NonNullable<FieldValue<Part, Name>> | null>;
+  toggle(name: FieldName<Part>): { readonly checked: boolean; readonly onChange: (checked: boolean) => void };
+  /** The sentence at a field. */
+  errorAt(name: FieldName<Part>): string | undefined;
+}
+
+/** The form of a route, for `Form` and its fields. */
+export interface RouteForm<Key extends BodyRoute, Result = Answer<Key>> extends FormFields<Body<Key>> {
+  readonly change: Change<Result, Body<Key>, unknown>;
+  /** The sentence that no field shows. Call it after the fields are drawn. */
+  readonly errorElsewhere: () => string | undefined;
+  readonly mistakes: Readonly<Record<string, string>>;
+  readonly submit: () => void;
+}
+
+interface ChoiceAttributes<Value> {
+  readonly value: Value;
+  onChange(value: Value): void;
+}
+
+interface TextAttributes {
+  readonly name: string;
+  readonly value: string;
+  readonly onChange: (event: { readonly target: { readonly value: string } }) => void;
+  readonly error: string | undefined;
+  readonly type?: 'email';
+  readonly inputMode: 'decimal' | 'numeric' | undefined;
+  readonly autoComplete: string;
+  readonly required: boolean;
+  readonly minLength: number | undefined;
+  readonly maxLength: number | undefined;
+}
+
+type Draft = Readonly<Record<string, unknown>>;
+
+/** What was typed into forms that the service refused because the session had ended or was too old, until they are shown again. */
+const kept = makeTabState<Readonly<Record<string, Draft>>>({});
+
+const isSecret = (name: string): boolean => /password|^code$/i.test(name);
+
+/** Whether a person must sign in before the change can be made. */
+const needsSignIn = (error: unknown): boolean =>
+  needsNewSignIn(error) || (error instanceof ApiError && error.type === 'unauthenticated');
+
+/**
+ * A form that sends the body of a route. It reads from the contract what each field takes, and sends the fields that it
+ * shows: the changed ones, if the route is a PATCH. An error is at the field that it names. What was typed stays after an
+ * error. It stays also while the user signs in again on another page, except for passwords and codes.
+ */
+export function useForm<Key extends BodyRoute, Result = Answer<Key>>(
+  route: Key,
+  options: FormOptions<Key, Result> & Place<Key>,
+): RouteForm<Key, Result>;
+export function useForm<Key extends BodyRoute, Result>(
+  route: Key,
+  {
+    params = {},
+    start: started,
+    rest,
+    clears = [],
+    send,
+    onSuccess,
+    onError,
+    ...options
+  }: FormOptions<Key, Result> & { readonly params?: Readonly<Record<string, string>> },
+): RouteForm<Key, Result> {
+  const fields = bodies[route] ?? {};
+  const start: Draft = started ?? {};
+  const place = `${route} ${JSON.stringify(params)}`;
+  const [draft, setDraft] = useState<Draft>(() => kept.now()[place] ?? {});
+  const [mistakes, setMistakes] = useState<Readonly<Record<string, string>>>({});
+  // It was kept for this form. The next one begins anew.
+  useEffect(() => kept.update(without([place])), [place]);
+  const change = useChange<Result, Body<Key>>({
+    gcTime: 0,
+    ...options,
+    mutationFn: (body) => {
+      if (send !== undefined) return send(body);
+      const answer = callWith(route, params, body) as Promise<Result>;
+      return route.includes(' /v1/auth/') ? aboutWhatWasTyped(answer) : answer;
+    },
+    onSuccess: (...done) => {
+      kept.update(without([place]));
+      setDraft(without(clears));
+      return onSuccess?.(...done);
+    },
+    onError: (...failed) => {
+      const typed = without(Object.keys(draft).filter(isSecret))(draft);
+      if (needsSignIn(failed[0])) kept.update((before) => ({ ...before, [place]: typed }));
+      return onError?.(...failed);
+    },
+  });
+  const value = (name: string): unknown => (name in draft ? draft[name] : start[name]);
+  const set = (name: string, next: unknown): void => setDraft((before) => ({ ...before, [name]: next }));
+  // Of this drawing, so that a field which is no longer shown is not sent.
+  const shown = new Map<string, FieldOptions<never>>();
+  const isAt = (name: string): boolean =>
+    shown.get(name)?.every === true ||
+    (change.error instanceof ApiError && `${change.error.param}.`.startsWith(`${name}.`));
+  const show = (name: string, asked: FieldOptions<never> = {}): void => void shown.set(name, asked);
+  const errorAt = (name: string): string | undefined =>
+    mistakes[name] ?? (change.error !== null && isAt(name) ? sentenceOf(change.error) : undefined);
+  const choiceOf = (name: string, asked?: FieldOptions<never>): ChoiceAttributes<never> => {
+    show(name, asked);
+    return { value: value(name) as never, onChange: (next) => set(name, next) };
+  };
+  return {
+    change,
+    mistakes,
+    errorAt,
+    text: (name, asked) => {
+      show(name, asked);
+      const field = fields[name];
+      return {
+        name,
+        value: typedOf(value(name)),
+        onChange: ({ target }) => set(name, target.value),
+        error: errorAt(name),
+        ...(field?.email === true ? { type: 'email' as const } : {}),
+        inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
+        autoComplete: 'off',
+        required: field?.required === true && field.nullable !== true,
+        minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
+        maxLength: field?.maxLength,
+      };
+    },
+    choice: choiceOf,
+    choiceOrNull: choiceOf,
+    toggle: (name) => {
+      show(name);
+      return { checked: value(name) === true, onChange: (checked) => set(name, checked) };
+    },
+    errorElsewhere: () =>
+      change.error === null || [...shown.keys()].some(isAt) ? undefined : sentenceOf(change.error),
+    submit: () => {
+      const asked = [...shown].map(
+        ([name, rule]): ShownField => ({ ...rule, name, value: value(name), start: start[name] }),
+      );
+      const read = readBody(fields, asked, { rest: rest ?? {}, onlyChanged: route.startsWith('PATCH ') });
+      setMistakes(read.mistakes);
+      // The contract names the fields; the compiler cannot follow them through names with dots.
+      if (Object.keys(read.mistakes).length === 0) change.mutate(read.body as Body<Key>);
+    },
+  };
+}
+
+const without =
+  (names: readonly string[]) =>
+  <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
+
+/** A value as a person types it. */
+const typedOf = (value: unknown): string =>
+  typeof value === 'number' ? typedUsd(value) : Array.isArray(value) ? value.join('\n') : String(value ?? '');
