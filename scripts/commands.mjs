@@ -10,9 +10,6 @@ import { inForeground, supervise, superviseNode, typedIn } from './supervise.mjs
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = '--conditions=@sotto/source';
 
-/** Benchmarks with their own file. Every other name is a part of `main`. */
-const ownBenches = new Set('settler measurements planning simulation proxy dashboard bodies pair'.split(' '));
-
 /** Commands of people who use the service. The others are for its developers, and need more packages. */
 const needsLittle = new Set(['start', 'control', 'sotto']);
 
@@ -70,10 +67,7 @@ const commands = {
       ...args,
     ]);
   },
-  bench: (context, args) => {
-    const [file, rest] = ownBenches.has(args[0]) ? [args[0], args.slice(1)] : ['main', args];
-    return superviseNode(context, [source, `tools/bench/${file}.ts`, ...rest]);
-  },
+  bench: (context, args) => superviseNode(context, [source, 'tools/bench/main.ts', ...args]),
   fuzz: (context, args) =>
     superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
   thorough: (context) =>

@@ -49,10 +49,17 @@ if (asked.length === 1 && asked[0] === 'page') {
   writeKept(names);
   process.exit(0);
 }
+/** Programs that measure one piece by itself. Each prints its figures and takes arguments of its own. */
+const pieces = ['bodies', 'dashboard', 'measurements', 'pair', 'planning', 'proxy', 'settler', 'simulation'];
+if (pieces.some((piece) => piece === asked[0])) {
+  process.argv.splice(2, 1);
+  await import(`./pieces/${asked[0]}.ts`);
+  process.exit();
+}
 const quick = process.argv.includes('--quick');
 const unknown = asked.filter((name) => !names.some((known) => known === name));
 if (unknown.length > 0) {
-  console.error(`bench: there is no part ${unknown.join(', ')}; there are ${names.join(', ')}`);
+  console.error(`bench: there is no part ${unknown.join(', ')}; there are ${[...names, ...pieces].join(', ')}`);
   process.exit(1);
 }
 for (const name of names) {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, onPath } from '@sotto/test-servers';
 import { type Browser, chromium } from 'playwright-core';
-import { npmStart } from '../../test/kit/npm-start.ts';
-import { percentile } from './cpu.ts';
+import { npmStart } from '../../../test/kit/npm-start.ts';
+import { percentile } from '../cpu.ts';
 
 /**
  * Measures how soon the dashboard is usable on a slow machine and network: a CPU that is four times slower than this

@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { type Answer, startStandIn } from '../../test/contract/own-client/stand-in.ts';
-import { runSotto } from '../../test/kit/run-sotto.ts';
-import { cpuMicroseconds, percentile } from './cpu.ts';
+import { type Answer, startStandIn } from '../../../test/contract/own-client/stand-in.ts';
+import { runSotto } from '../../../test/kit/run-sotto.ts';
+import { cpuMicroseconds, percentile } from '../cpu.ts';
 import { measureTranslation } from './translation.ts';
 
 /**

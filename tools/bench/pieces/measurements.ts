@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type AttemptEnd, MeasurementTallies, measureAttempt } from '@sotto/router';
 import { createRedisState, MeasurementFollower, type State } from '@sotto/state';
 import { startTestRedis, withRedis } from '@sotto/test-servers';
-import { until } from '../../test/kit/service.ts';
+import { until } from '../../../test/kit/service.ts';
 
 /**
  * Measures the cost of measurements if a large catalog is in full use: 500 models at 20 providers, and 40 streams per

@@ -17,8 +17,8 @@ import {
   weakestReachableClass,
 } from '@sotto/router';
 import { initialPreferences, type Preferences, privacyClasses } from '@sotto/wire';
-import { Random } from '../../test/kit/random.ts';
-import { percentile } from './cpu.ts';
+import { Random } from '../../../test/kit/random.ts';
+import { percentile } from '../cpu.ts';
 
 /**
  * Measures planning over 500 models with 20 routes each, 80 % of them measured and 2 % penalized. Each request is

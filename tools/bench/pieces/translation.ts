@@ -6,7 +6,7 @@ import {
   translateMessages,
   translateResponses,
 } from '@sotto/dialects';
-import { percentile } from './cpu.ts';
+import { percentile } from '../cpu.ts';
 
 const models: Models = { resolve: (name) => name, find: () => undefined };
 const tools = 500;

@@ -12,13 +12,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Contender, end, runOn, startNode } from './contender.ts';
-import { cpuMicroseconds, median } from './cpu.ts';
-import { type Burst, CostMeter } from './cpu-cost.ts';
-import { figure, noRedis } from './page/report.ts';
-import { type BenchService, benchCatalog, benchRegistry, type Flow, startSotto } from './sotto.ts';
+import { type Contender, end, runOn, startNode } from '../contender.ts';
+import { cpuMicroseconds, median } from '../cpu.ts';
+import { type Burst, CostMeter } from '../cpu-cost.ts';
+import { figure, noRedis } from '../page/report.ts';
+import { type BenchService, benchCatalog, benchRegistry, type Flow, startSotto } from '../sotto.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Checks a commit out beside this one, and installs what it needs. Returns its folder. */
 function checkOut(commit: string): string {

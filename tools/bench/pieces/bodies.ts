@@ -2,7 +2,7 @@ import { type ProviderSet, readChatQuestion, readEmbeddingsQuestion } from '@sot
 import { type ChatTarget, loadAdapter } from '@sotto/providers';
 import { readJsonBody } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
-import { type CostlyBody, costlyBodies, plainText } from '../../test/faults/hostile/costly-bodies.ts';
+import { type CostlyBody, costlyBodies, plainText } from '../../../test/faults/hostile/costly-bodies.ts';
 
 /**
  * Measures the time in ms that the broker needs to judge a body, from its bytes to the error, and to judge and

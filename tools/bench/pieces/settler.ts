@@ -14,10 +14,10 @@ import {
 } from '@sotto/state';
 import { startOwnRedis } from '@sotto/test-servers';
 import pg from 'pg';
-import { startOwnPostgres } from '../../test/kit/postgres.ts';
-import { until } from '../../test/kit/service.ts';
-import { cpuMicroseconds, familyMicroseconds } from './cpu.ts';
-import { bareControl } from './usage/serve.ts';
+import { startOwnPostgres } from '../../../test/kit/postgres.ts';
+import { until } from '../../../test/kit/service.ts';
+import { cpuMicroseconds, familyMicroseconds } from '../cpu.ts';
+import { bareControl } from '../usage/serve.ts';
 
 /**
  * Measures how many settlements per second are booked: by `bookSettlements` in batches of 500, and by the settler from
