@@ -92,6 +92,8 @@ describe('the default start, killed while it books an answer', () => {
     run(`at the statement that needs ${table}, has booked nothing of it, and all of the next one`, async () => {
       const account = await service.createAccount();
       expect((await chat(account)).status).toBe(200);
+      // An answer leaves after 250 ms, booked or not.
+      await until(async () => (await charges(account)) === 1, 'the first answer is booked');
       await heldUp(table, async (isWaiting) => {
         const answer = chat(account);
         await until(() => isWaiting(statement), `the booking waits for ${table}`);
@@ -105,7 +107,7 @@ describe('the default start, killed while it books an answer', () => {
       ).json()) as { reserved: number };
       expect(reserved).toBe(0);
       expect((await chat(account)).status).toBe(200);
-      expect(await charges(account)).toBe(2);
+      await until(async () => (await charges(account)) === 2, 'the next answer is booked');
       expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
     });
   }
