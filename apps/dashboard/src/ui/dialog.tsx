@@ -132,3 +132,8 @@ export function ConfirmChange<Answer>({ change, proof, ...dialog }: ConfirmChang
     </>
   );
 }
+
+/** The dialog of an action that asks before its change. */
+export const asking = <Answer,>(question: Omit<ConfirmChangeProps<Answer>, 'onClose'>): DialogOf => ({
+  dialog: (onClose) => <ConfirmChange {...question} onClose={onClose} />,
+});
