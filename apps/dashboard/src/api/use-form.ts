@@ -103,7 +103,7 @@ interface TextAttributes {
 
 type Draft = Readonly<Record<string, unknown>>;
 
-/** What was typed into forms that the service refused because the session had ended or was too old, until they are shown again. */
+/** The texts of forms that the service refused because the session had ended or was too old, until the forms are shown again. */
 const kept = makeTabState<Readonly<Record<string, Draft>>>({});
 
 const isSecret = (name: string): boolean => /password|^code$/i.test(name);
@@ -114,8 +114,8 @@ const needsSignIn = (error: unknown): boolean =>
 
 /**
  * A form that sends the body of a route. It reads from the contract what each field takes, and sends the fields that it
- * shows: the changed ones, if the route is a PATCH. An error is at the field that it names. What was typed stays after an
- * error. It stays also while the user signs in again on another page, except for passwords and codes.
+ * shows: only the changed ones, if the route is a PATCH. An error is at the field that it names. The form keeps the typed
+ * texts after an error, and while the user signs in again on another page. It does not keep passwords and codes there.
  */
 export function useForm<Key extends BodyRoute, Result = Answer<Key>>(
   route: Key,

@@ -109,7 +109,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 export interface ConfirmChangeProps<Answer>
   extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
   readonly change: ChangeOptions<Answer>;
-  /** What the change needs besides, such as a second factor. */
+  /** Asks for something that the change needs besides, such as a second factor. */
   readonly proof?: ((change: Change<Answer, void, unknown>) => ReactNode) | undefined;
 }
 

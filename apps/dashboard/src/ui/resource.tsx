@@ -6,7 +6,7 @@ import { Menu } from './menu.tsx';
 import { Card, type CardProps, EmptyState, type EmptyStateProps, Loaded, type LoadedProps } from './surface.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
-/** What a user can do with one row. */
+/** Something that a user can do with one row. */
 export interface RowAction {
   /** A verb. */
   readonly label: string;

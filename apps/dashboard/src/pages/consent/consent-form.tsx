@@ -72,5 +72,5 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
   );
 }
 
-/** An empty text is no decision for "no limit". */
+/** An empty text does not mean "no limit". */
 const isAmount = (usd: number | null | undefined): boolean => typeof usd === 'number';
