@@ -145,10 +145,13 @@ await describeDashboard('connected apps', (stage) => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
     const limit = page.getByLabel('Spending limit (USD)');
-    await limit.fill('a lot');
-    await page.getByRole('button', { name: 'Allow Notebook' }).click();
-    await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
-    expect(await limit.inputValue()).toBe('a lot');
+    for (const typed of ['', ' ', 'a lot']) {
+      await limit.fill(typed);
+      await page.getByRole('button', { name: 'Allow Notebook' }).click();
+      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      expect(await limit.inputValue()).toBe(typed);
+      await page.reload();
+    }
     await page.getByLabel('No limit').check();
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);

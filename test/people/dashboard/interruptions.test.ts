@@ -95,6 +95,37 @@ await describeDashboard('interruptions', (stage) => {
     expect(await dialog.getByLabel('Name').inputValue()).toBe('typed before the end');
   });
 
+  it('a change that needs a newer sign-in keeps what was typed until the user is back, and then for one visit', async () => {
+    const person = await stage.person();
+    const { pool } = stage.service;
+    const signsInBy = (provider: string) =>
+      pool.query(
+        'update auth_account set provider_id = $2 where user_id = (select id from auth_user where email = $1)',
+        [person.email, provider],
+      );
+    const page = await stage.open('/account', { as: person });
+    // An account without a password has only its session to prove who asks.
+    await signsInBy('openid');
+    await pool.query("update auth_session set created_at = now() - interval '6 minutes'");
+    await page.reload();
+    const dialog = page.getByRole('dialog', { name: 'Delete your account?' });
+    const address = dialog.getByLabel('Your address');
+    const open = () => page.getByRole('button', { name: 'Delete account…' }).click();
+    await open();
+    await address.fill(person.email);
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
+    await dialog.getByRole('link', { name: 'Sign in again' }).click();
+    await signsInBy('credential');
+    await signInBy(page, person);
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await open();
+    expect(await address.inputValue()).toBe(person.email);
+    expect(await dialog.getByLabel('Your password').inputValue()).toBe('');
+    await page.keyboard.press('Escape');
+    await open();
+    expect(await address.inputValue()).toBe('');
+  });
+
   it('another user who signs in over the page gets none of what the first one saw or typed', async () => {
     const [first, second] = [await stage.person(), await stage.person()];
     const page = await stage.open('/keys', { as: first });

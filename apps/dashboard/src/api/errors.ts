@@ -34,15 +34,9 @@ export const refusalOf = async (answer: Response): Promise<ApiError> =>
 export const sentenceOf = (error: unknown): string =>
   error instanceof ApiError ? error.message : 'Something went wrong on this page. Reload it, then try again.';
 
-/** The service's sentence about one field of a form; undefined if the error is not about that field. */
+/** The service's sentence about one field of a form, or about an entry of it; undefined if the error is not about that field. */
 export const errorAt = (error: unknown, field: string): string | undefined =>
-  error instanceof ApiError && error.param === field ? error.message : undefined;
-
-/** The sentence of an error; undefined without one, or if one of these fields shows it. */
-export const errorElsewhere = (error: unknown, fields: readonly string[] = []): string | undefined =>
-  error === null || error === undefined || fields.some((field) => errorAt(error, field) !== undefined)
-    ? undefined
-    : sentenceOf(error);
+  error instanceof ApiError && `${error.param}.`.startsWith(`${field}.`) ? error.message : undefined;
 
 /** Whether a change takes a sign-in of the last five minutes, and this session is older. */
 export const needsNewSignIn = (error: unknown): boolean =>

@@ -29,7 +29,7 @@ it('names each field whose text is not a value of it, or is out of its bounds', 
     tokens_per_minute: 'Enter a whole number above 0.',
   });
   const credit = bodies['POST /v1/operator/accounts/{id}/credit'] ?? {};
-  for (const amount of ['0', '-1', '', '1000000.01'])
+  for (const amount of ['0', '-1', '', '1000000.01', '1e3', '5,00', 'NaN', '5 $'])
     expect(readBody(credit, shown({ amount_usd: amount }), {}).mistakes, amount).toHaveProperty('amount_usd');
 });
 

@@ -5,7 +5,7 @@ import { typedUsd } from '../format/format.ts';
 import { makeTabState } from '../session/tab-state.ts';
 import { bodies } from './bodies.ts';
 import { type Answer, type Body, type BodyRoute, callWith } from './call.ts';
-import { ApiError, aboutWhatWasTyped, needsNewSignIn, sentenceOf } from './errors.ts';
+import { ApiError, aboutWhatWasTyped, errorAt, needsNewSignIn, sentenceOf } from './errors.ts';
 import { readBody, type ShownField } from './read-body.ts';
 import { type Change, type ChangeOptions, useChange } from './use-change.ts';
 
@@ -103,7 +103,7 @@ interface TextAttributes {
 
 type Draft = Readonly<Record<string, unknown>>;
 
-/** What was typed into forms that the service refused because the session had ended or was too old, until they are shown again. */
+/** The texts of forms that the service refused because the session had ended or was too old, until the forms are shown again. */
 const kept = makeTabState<Readonly<Record<string, Draft>>>({});
 
 const isSecret = (name: string): boolean => /password|^code$/i.test(name);
@@ -114,8 +114,8 @@ const needsSignIn = (error: unknown): boolean =>
 
 /**
  * A form that sends the body of a route. It reads from the contract what each field takes, and sends the fields that it
- * shows: the changed ones, if the route is a PATCH. An error is at the field that it names. What was typed stays after an
- * error. It stays also while the user signs in again on another page, except for passwords and codes.
+ * shows: only the changed ones, if the route is a PATCH. An error is at the field that it names. The form keeps the typed
+ * texts after an error, and while the user signs in again on another page. It does not keep passwords and codes there.
  */
 export function useForm<Key extends BodyRoute, Result = Answer<Key>>(
   route: Key,
@@ -164,12 +164,14 @@ export function useForm<Key extends BodyRoute, Result>(
   const set = (name: string, next: unknown): void => setDraft((before) => ({ ...before, [name]: next }));
   // Of this drawing, so that a field which is no longer shown is not sent.
   const shown = new Map<string, FieldOptions<never>>();
-  const isAt = (name: string): boolean =>
-    shown.get(name)?.every === true ||
-    (change.error instanceof ApiError && `${change.error.param}.`.startsWith(`${name}.`));
+  const isAt = (name: string): boolean => shown.get(name)?.every === true || errorAt(change.error, name) !== undefined;
   const show = (name: string, asked: FieldOptions<never> = {}): void => void shown.set(name, asked);
-  const errorAt = (name: string): string | undefined =>
-    mistakes[name] ?? (change.error !== null && isAt(name) ? sentenceOf(change.error) : undefined);
+  /** The fields that show their errors. */
+  const told = new Set<string>();
+  const sentenceAt = (name: string): string | undefined => {
+    told.add(name);
+    return mistakes[name] ?? (change.error !== null && isAt(name) ? sentenceOf(change.error) : undefined);
+  };
   const choiceOf = (name: string, asked?: FieldOptions<never>): ChoiceAttributes<never> => {
     show(name, asked);
     return { value: value(name) as never, onChange: (next) => set(name, next) };
@@ -177,7 +179,7 @@ export function useForm<Key extends BodyRoute, Result>(
   return {
     change,
     mistakes,
-    errorAt,
+    errorAt: sentenceAt,
     text: (name, asked) => {
       show(name, asked);
       const field = fields[name];
@@ -185,11 +187,12 @@ export function useForm<Key extends BodyRoute, Result>(
         name,
         value: typedOf(value(name)),
         onChange: ({ target }) => set(name, target.value),
-        error: errorAt(name),
+        error: sentenceAt(name),
         ...(field?.email === true ? { type: 'email' as const } : {}),
         inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
         autoComplete: 'off',
-        required: field?.required === true && field.nullable !== true,
+        // A missing amount gets the same sentence as a wrong one.
+        required: field?.required === true && field.type !== 'number',
         minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
         maxLength: field?.maxLength,
       };
@@ -200,8 +203,7 @@ export function useForm<Key extends BodyRoute, Result>(
       show(name);
       return { checked: value(name) === true, onChange: (checked) => set(name, checked) };
     },
-    errorElsewhere: () =>
-      change.error === null || [...shown.keys()].some(isAt) ? undefined : sentenceOf(change.error),
+    errorElsewhere: () => (change.error === null || [...told].some(isAt) ? undefined : sentenceOf(change.error)),
     submit: () => {
       const asked = [...shown].map(
         ([name, rule]): ShownField => ({ ...rule, name, value: value(name), start: start[name] }),

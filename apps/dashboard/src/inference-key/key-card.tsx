@@ -1,12 +1,13 @@
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
-import { type FormEvent, useState } from 'react';
-import { allKeys, createKey, revokeKey } from '../api/keys.ts';
-import { useChange } from '../api/use-change.ts';
-import { formatUsd, readUsd, usdMistake } from '../format/format.ts';
+import { useState } from 'react';
+import { allKeys, revokeKey } from '../api/keys.ts';
+import { useForm } from '../api/use-form.ts';
+import { formatUsd } from '../format/format.ts';
 import { Button } from '../ui/button.tsx';
-import { ConfirmChange } from '../ui/dialog.tsx';
+import { asking, DialogButton } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
-import { Card, ErrorLine } from '../ui/surface.tsx';
+import { Form } from '../ui/form.tsx';
+import { Card } from '../ui/surface.tsx';
 import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './tab-key.ts';
 
 interface KeyCardProps {
@@ -29,80 +30,59 @@ export function KeyCard({ workspace, tabKey, onChange }: KeyCardProps) {
 }
 
 function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onChange'>) {
-  const [limit, setLimit] = useState(String(defaultLimitUsd));
-  const [pasted, setPasted] = useState('');
-  const [isLimitMistaken, setLimitMistaken] = useState(false);
-  const making = useChange({
-    mutationFn: (limitUsd: number) =>
-      createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
+  const form = useForm('POST /v1/keys', {
+    start: { credit_limit_usd: defaultLimitUsd },
+    rest: { name: 'Playground', kind: 'inference', workspace_id: workspace.id },
     refreshes: allKeys,
     onSuccess: (made) => onChange(tabKeyOf(made)),
   });
-  const key = readKey(pasted);
-  const paste = (event: FormEvent): void => {
-    event.preventDefault();
-    if (key !== undefined) onChange({ key });
-  };
+  // A key of this page always has a limit.
+  const limit = form.text('credit_limit_usd', { accepts: (usd) => usd != null && usd > 0 });
   return (
     <div className="space-y-4">
       {workspace.role !== 'viewer' && (
-        <form
-          className="space-y-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const limitUsd = readUsd(limit);
-            const isLimit = typeof limitUsd === 'number' && limitUsd > 0;
-            setLimitMistaken(!isLimit);
-            if (isLimit) making.mutate(limitUsd);
-          }}
-        >
-          <div className="flex items-start gap-2">
-            <TextField
-              label="Spending limit in USD"
-              inputMode="decimal"
-              className="min-w-0 flex-1"
-              value={limit}
-              error={isLimitMistaken ? usdMistake : undefined}
-              onChange={(event) => setLimit(event.target.value)}
-            />
-            <Button type="submit" look="primary" busy={making.isPending} className="mt-6">
-              Create key
-            </Button>
-          </div>
-          <ErrorLine error={making.error} className="text-sm" />
-        </form>
+        <Form form={form} action="Create key" className="space-y-3">
+          <TextField {...limit} label="Spending limit in USD" />
+        </Form>
       )}
       <details open={workspace.role === 'viewer'}>
         <summary className="min-h-8 cursor-pointer text-accent">Use an existing key</summary>
-        <form onSubmit={paste} className="mt-2 flex items-end gap-2">
-          <TextField
-            label="Inference key"
-            type="password"
-            autoComplete="off"
-            placeholder="sotto_inf_…"
-            className="min-w-0 flex-1"
-            value={pasted}
-            onChange={(event) => setPasted(event.target.value)}
-          />
-          <Button type="submit" disabled={key === undefined}>
-            Use it
-          </Button>
-        </form>
-        {pasted.trim() !== '' && key === undefined && (
-          <p role="alert" className="mt-1 text-sm text-danger">
-            {pasted.trim().startsWith('sotto_inf_')
-              ? 'This key is incomplete. Copy all of it.'
-              : 'An inference key begins with sotto_inf_.'}
-          </p>
-        )}
+        <ExistingKey onKey={(key) => onChange({ key })} />
       </details>
     </div>
   );
 }
 
+function ExistingKey({ onKey }: { onKey: (key: string) => void }) {
+  const [pasted, setPasted] = useState('');
+  const key = readKey(pasted);
+  const isComplete = pasted.trim() === '' || key !== undefined;
+  const mistake = pasted.trim().startsWith('sotto_inf_')
+    ? 'This key is incomplete. Copy all of it.'
+    : 'An inference key begins with sotto_inf_.';
+  return (
+    <Form
+      form={{ submit: () => key !== undefined && onKey(key) }}
+      action="Use it"
+      look="plain"
+      disabled={key === undefined}
+      className="mt-2 space-y-3"
+    >
+      <TextField
+        label="Inference key"
+        type="password"
+        autoComplete="off"
+        placeholder="sotto_inf_…"
+        value={pasted}
+        error={isComplete ? undefined : mistake}
+        onChange={({ target }) => setPasted(target.value)}
+      />
+    </Form>
+  );
+}
+
 function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps['onChange'] }) {
   const { key, made } = tabKey;
-  const [isAsking, setAsking] = useState(false);
   return (
     <div className="flex flex-wrap items-center justify-between gap-2">
       <p className="min-w-0">
@@ -125,26 +105,27 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
             <Button small onClick={() => onChange(undefined)}>
               Change
             </Button>
-            <Button small look="danger" onClick={() => setAsking(true)}>
+            <DialogButton
+              small
+              look="danger"
+              {...asking({
+                title: 'Revoke this key?',
+                consequence:
+                  'Requests with this key are rejected from now on. You cannot undo this, but you can create another key in one click.',
+                action: 'Revoke',
+                change: {
+                  mutationFn: () => revokeKey(made.id),
+                  refreshes: allKeys,
+                  onSuccess: () => onChange(undefined),
+                  says: 'The key is revoked.',
+                },
+              })}
+            >
               Revoke
-            </Button>
+            </DialogButton>
           </>
         )}
       </div>
-      {isAsking && made !== undefined && (
-        <ConfirmChange
-          onClose={() => setAsking(false)}
-          title="Revoke this key?"
-          consequence="Requests with this key are rejected from now on. You cannot undo this, but you can create another key in one click."
-          action="Revoke"
-          change={{
-            mutationFn: () => revokeKey(made.id),
-            refreshes: allKeys,
-            onSuccess: () => onChange(undefined),
-            says: 'The key is revoked.',
-          }}
-        />
-      )}
     </div>
   );
 }

@@ -109,7 +109,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 export interface ConfirmChangeProps<Answer>
   extends Pick<ConfirmDialogProps, 'onClose' | 'title' | 'consequence' | 'action'> {
   readonly change: ChangeOptions<Answer>;
-  /** What the change needs besides, such as a second factor. */
+  /** Asks for something that the change needs besides, such as a second factor. */
   readonly proof?: ((change: Change<Answer, void, unknown>) => ReactNode) | undefined;
 }
 
@@ -132,3 +132,8 @@ export function ConfirmChange<Answer>({ change, proof, ...dialog }: ConfirmChang
     </>
   );
 }
+
+/** The dialog of an action that asks before its change. */
+export const asking = <Answer,>(question: Omit<ConfirmChangeProps<Answer>, 'onClose'>): DialogOf => ({
+  dialog: (onClose) => <ConfirmChange {...question} onClose={onClose} />,
+});

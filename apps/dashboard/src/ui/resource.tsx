@@ -1,12 +1,12 @@
 import { Ellipsis, type LucideIcon, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
-import { ConfirmChange, type ConfirmChangeProps, type DialogOf } from './dialog.tsx';
+import type { DialogOf } from './dialog.tsx';
 import { Menu } from './menu.tsx';
 import { Card, type CardProps, EmptyState, type EmptyStateProps, Loaded, type LoadedProps } from './surface.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
-/** What a user can do with one row. */
+/** Something that a user can do with one row. */
 export interface RowAction {
   /** A verb. */
   readonly label: string;
@@ -15,11 +15,6 @@ export interface RowAction {
   readonly danger?: boolean;
   readonly does: DialogOf | (() => void);
 }
-
-/** An action that asks before its change, and makes it. */
-export const asking = <Answer,>(question: Omit<ConfirmChangeProps<Answer>, 'onClose'>): DialogOf => ({
-  dialog: (onClose) => <ConfirmChange {...question} onClose={onClose} />,
-});
 
 interface RowsProps<Row> extends Omit<TableProps<Row>, 'columns'> {
   readonly columns: readonly Column<Row>[];

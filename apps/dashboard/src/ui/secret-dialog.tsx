@@ -11,7 +11,7 @@ export interface Secret {
   readonly description: string;
   /** What it is, such as "key". */
   readonly noun: string;
-  /** Undefined: there is none. */
+  /** Undefined: the object has no secret. */
   readonly text: string | undefined;
   /** Above it, such as the id that belongs to it. */
   readonly before?: ReactNode;

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { CircleAlert, Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { ApiError, errorElsewhere, sentenceOf } from '../api/errors.ts';
+import { ApiError, sentenceOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
 import { Sentence } from './text.tsx';
 
@@ -103,18 +103,15 @@ export function ErrorState({ error, onRetry, children }: ErrorStateProps) {
 
 interface ErrorLineProps {
   readonly error: unknown;
-  /** Fields that show errors about themselves. */
-  readonly except?: readonly string[];
   readonly className?: string;
 }
 
 /** One line that says why a change failed; nothing without an error. */
-export function ErrorLine({ error, except = [], className }: ErrorLineProps) {
-  const sentence = errorElsewhere(error, except);
-  if (sentence === undefined) return null;
+export function ErrorLine({ error, className }: ErrorLineProps) {
+  if (error === null || error === undefined) return null;
   return (
     <p role="alert" className={clsx('text-danger', className)}>
-      {sentence}
+      {sentenceOf(error)}
     </p>
   );
 }

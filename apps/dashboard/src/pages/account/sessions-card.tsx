@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleStop } from 'lucide-react';
 import { deviceWords } from '../../format/device.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { ConfirmChange, DialogButton } from '../../ui/dialog.tsx';
-import { asking, Resource, Rows } from '../../ui/resource.tsx';
+import { asking, DialogButton } from '../../ui/dialog.tsx';
+import { Resource, Rows } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Instant } from '../../ui/text.tsx';
 import { revokeOthers, revokeSession, type SessionRow, sessionsQuery } from './account-queries.ts';
@@ -64,15 +64,12 @@ const EndOthers = () => (
   <DialogButton
     small
     look="danger"
-    dialog={(onClose) => (
-      <ConfirmChange
-        onClose={onClose}
-        title="End all other sessions?"
-        consequence="Every other browser and program must sign in again."
-        action="End them"
-        change={{ mutationFn: revokeOthers, refreshes: sessionsQuery, says: 'Your other sessions have ended.' }}
-      />
-    )}
+    {...asking({
+      title: 'End all other sessions?',
+      consequence: 'Every other browser and program must sign in again.',
+      action: 'End them',
+      change: { mutationFn: revokeOthers, refreshes: sessionsQuery, says: 'Your other sessions have ended.' },
+    })}
   >
     End all others
   </DialogButton>

@@ -1,13 +1,11 @@
-import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/contract/control/billing';
+import type { BillingCatalog, BillingSettingsAnswer } from '@sotto/contract/control/billing';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../../api/call.ts';
-import { errorAt } from '../../api/errors.ts';
 import { billingCatalogQuery } from '../../api/queries.ts';
-import { useChange } from '../../api/use-change.ts';
-import { formatInstant, formatUsd, readUsd, typedUsd, usdMistake } from '../../format/format.ts';
-import { Form } from '../../ui/change-form.tsx';
+import { useForm } from '../../api/use-form.ts';
+import { formatInstant, formatUsd } from '../../format/format.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, ErrorState, Loading, Notice } from '../../ui/surface.tsx';
 import { SwitchField } from '../../ui/toggle-fields.tsx';
 import { billingSettingsQuery } from './billing.ts';
@@ -24,52 +22,30 @@ export function SettingsCard() {
   return <SettingsForm settings={settings.data} catalog={catalog.data} />;
 }
 
-const amountFields = ['low_balance_usd', 'threshold_usd', 'monthly_limit_usd'];
-
 function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; catalog: BillingCatalog }) {
-  const [draft, setDraft] = useState<SettingsDraft>(() => draftOf(settings, catalog));
-  const [draftErrors, setDraftErrors] = useState<Partial<Record<string, string>>>({});
+  const [isAuto, setAuto] = useState(settings.auto_top_up?.enabled ?? false);
   const client = useQueryClient();
-  const saving = useChange({
-    mutationFn: (body: BillingSettings) => call('PUT /v1/billing/settings', { body }),
-    onSuccess: (saved) => {
-      client.setQueryData(billingSettingsQuery.queryKey, saved);
-      setDraft(draftOf(saved, catalog));
-    },
+  const start = startOf(settings, catalog);
+  const form = useForm('PUT /v1/billing/settings', {
+    start,
+    rest: isAuto ? { 'auto_top_up.enabled': true } : { auto_top_up: null },
+    clears: ['low_balance_usd', 'auto_top_up.threshold_usd', 'auto_top_up.package_id', 'auto_top_up.monthly_limit_usd'],
+    onSuccess: (saved) => client.setQueryData(billingSettingsQuery.queryKey, saved),
     says: 'Billing settings are saved.',
   });
-  const change = (part: Partial<SettingsDraft>): void => setDraft((before) => ({ ...before, ...part }));
-  const submit = (): void => {
-    const read = readDraft(draft);
-    setDraftErrors(read.ok ? {} : read.errors);
-    if (read.ok) saving.mutate(read.settings);
-  };
-  const fieldError = (name: string): string | undefined =>
-    draftErrors[name] ?? errorAt(saving.error, name) ?? errorAt(saving.error, `auto_top_up.${name}`);
   return (
     <Card title="Alerts and auto top-up">
-      <Form
-        change={saving}
-        errors={amountFields.flatMap((name) => [name, `auto_top_up.${name}`])}
-        action="Save"
-        look="plain"
-        noValidate
-        className="space-y-5"
-        onSubmit={submit}
-      >
+      <Form form={form} action="Save" look="plain" className="space-y-5">
         {settings.low_balance && (
           <Notice tone="warn">
             The balance is below the {formatUsd(settings.low_balance_usd ?? 0)} at which you asked for a notice.
           </Notice>
         )}
         <TextField
+          {...form.text('low_balance_usd')}
           label="Warn me below"
           hint="USD. Empty: never."
-          inputMode="decimal"
           className="max-w-xs"
-          value={draft.lowBalance}
-          error={fieldError('low_balance_usd')}
-          onChange={(event) => change({ lowBalance: event.target.value })}
         />
         <SwitchField
           label="Auto top-up"
@@ -78,36 +54,25 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
               ? 'Charges your saved card when the balance falls below a threshold, one charge at a time and up to a monthly limit. First pay once by card with “Keep my card”.'
               : 'Needs payment by card, which this deployment does not offer.'
           }
-          checked={draft.isAuto}
-          disabled={!catalog.rails.card.enabled && !draft.isAuto}
-          onChange={(isAuto) => change({ isAuto })}
+          checked={isAuto}
+          disabled={!catalog.rails.card.enabled && !isAuto}
+          onChange={setAuto}
         />
-        {draft.isAuto && (
+        {isAuto && (
           <div className="grid gap-4 sm:grid-cols-3">
-            <TextField
-              label="When below"
-              hint="USD"
-              inputMode="decimal"
-              value={draft.threshold}
-              error={fieldError('threshold_usd')}
-              onChange={(event) => change({ threshold: event.target.value })}
-            />
+            <TextField {...form.text('auto_top_up.threshold_usd')} label="When below" hint="USD" />
             <SelectField
+              {...form.choice('auto_top_up.package_id')}
               label="Buy"
-              value={draft.packageId}
-              onChange={(packageId) => change({ packageId })}
               choices={catalog.packages.map(({ id, amount, total }) => ({
                 value: id,
                 label: `${formatUsd(amount)} for ${formatUsd(total)}`,
               }))}
             />
             <TextField
+              {...form.text('auto_top_up.monthly_limit_usd')}
               label="Monthly limit"
               hint="USD, fees included"
-              inputMode="decimal"
-              value={draft.monthlyLimit}
-              error={fieldError('monthly_limit_usd')}
-              onChange={(event) => change({ monthlyLimit: event.target.value })}
             />
           </div>
         )}
@@ -117,40 +82,38 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
   );
 }
 
+/** The first values of the form: the saved ones, or defaults that fit together. */
+function startOf({ low_balance_usd, auto_top_up: auto }: BillingSettingsAnswer, { packages: [first] }: BillingCatalog) {
+  return {
+    low_balance_usd,
+    'auto_top_up.threshold_usd': auto?.threshold_usd ?? Math.min(5, first?.amount ?? 5),
+    'auto_top_up.package_id': auto?.package_id ?? first?.id ?? '',
+    'auto_top_up.monthly_limit_usd': auto?.monthly_limit_usd ?? (first?.total ?? 0) * 4,
+  };
+}
+
 /** What receipts from now on say of the customer, beside name and address of the account. */
 export function ReceiptDetailsCard() {
   const { data: settings } = useQuery(billingSettingsQuery);
   return settings === undefined ? null : <ReceiptDetails settings={settings} />;
 }
 
-function ReceiptDetails({ settings }: { settings: BillingSettingsAnswer }) {
-  const [details, setDetails] = useState(settings.receipt_details ?? '');
+function ReceiptDetails({ settings: { receipt_details } }: { settings: BillingSettingsAnswer }) {
   const client = useQueryClient();
-  const saving = useChange({
-    mutationFn: () =>
-      call('PUT /v1/billing/settings', {
-        body: { receipt_details: details.trim() === '' ? null : details },
-      }),
+  const form = useForm('PUT /v1/billing/settings', {
+    start: { receipt_details },
+    clears: ['receipt_details'],
     onSuccess: (saved) => client.setQueryData(billingSettingsQuery.queryKey, saved),
     says: 'Receipts from now on have these details.',
   });
   return (
     <Card title="Details on receipts">
-      <Form
-        change={saving}
-        errors={['receipt_details']}
-        action="Use on receipts"
-        look="plain"
-        onSubmit={() => saving.mutate()}
-      >
+      <Form form={form} action="Use on receipts" look="plain">
         <TextAreaField
+          {...form.text('receipt_details')}
           label="Billed to"
           hint="Company, address and tax id, in up to six lines. Receipts that were issued stay as they are."
           rows={4}
-          maxLength={400}
-          value={details}
-          error={errorAt(saving.error, 'receipt_details')}
-          onChange={(event) => setDetails(event.target.value)}
         />
       </Form>
     </Card>
@@ -174,57 +137,4 @@ function AutoState({ settings: { auto_top_up: auto, auto_top_up_state: state } }
       )}
     </div>
   );
-}
-
-/** Billing settings as the user types them. */
-export interface SettingsDraft {
-  readonly lowBalance: string;
-  readonly isAuto: boolean;
-  readonly threshold: string;
-  readonly packageId: string;
-  readonly monthlyLimit: string;
-}
-
-/** The first values of the form: the saved ones, or defaults that fit together. */
-function draftOf(
-  { low_balance_usd: low, auto_top_up: auto }: BillingSettingsAnswer,
-  catalog: BillingCatalog,
-): SettingsDraft {
-  const first = catalog.packages[0];
-  return {
-    lowBalance: typedUsd(low),
-    isAuto: auto?.enabled ?? false,
-    threshold: typedUsd(auto?.threshold_usd ?? Math.min(5, first?.amount ?? 5)),
-    packageId: auto?.package_id ?? first?.id ?? '',
-    monthlyLimit: typedUsd(auto?.monthly_limit_usd ?? (first?.total ?? 0) * 4),
-  };
-}
-
-type DraftReading =
-  | { readonly ok: true; readonly settings: BillingSettings }
-  | { readonly ok: false; readonly errors: Partial<Record<string, string>> };
-
-/** Reads a draft; `errors` names the fields without an amount. */
-export function readDraft(draft: SettingsDraft): DraftReading {
-  const errors: Partial<Record<string, string>> = {};
-  const amount = (text: string, field: string, isNeeded: boolean): number | undefined => {
-    const usd = readUsd(text);
-    if (typeof usd === 'number') return usd;
-    if (isNeeded) errors[field] = usdMistake;
-    return undefined;
-  };
-  const low = draft.lowBalance.trim() === '' ? null : amount(draft.lowBalance, 'low_balance_usd', true);
-  const threshold = amount(draft.threshold, 'threshold_usd', draft.isAuto);
-  const limit = amount(draft.monthlyLimit, 'monthly_limit_usd', draft.isAuto);
-  if (Object.keys(errors).length > 0) return { ok: false, errors };
-  const hasAuto = draft.isAuto && threshold !== undefined && limit !== undefined;
-  return {
-    ok: true,
-    settings: {
-      low_balance_usd: low ?? null,
-      auto_top_up: hasAuto
-        ? { enabled: true, threshold_usd: threshold, package_id: draft.packageId, monthly_limit_usd: limit }
-        : null,
-    },
-  };
 }

@@ -4,13 +4,12 @@ import { railNames } from '@sotto/contract/control/rail-names';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
-import { call } from '../../api/call.ts';
 import { billingCatalogQuery } from '../../api/queries.ts';
-import { useChange } from '../../api/use-change.ts';
+import { useForm } from '../../api/use-form.ts';
 import { formatUsd } from '../../format/format.ts';
 import { linkClass } from '../../ui/button.tsx';
-import { Form } from '../../ui/change-form.tsx';
 import { RadioCards } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, EmptyState, Loaded } from '../../ui/surface.tsx';
 import { CheckField } from '../../ui/toggle-fields.tsx';
 import { isOpen, railWords } from './billing.ts';
@@ -47,30 +46,13 @@ interface TopUpFormProps {
 }
 
 function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
-  const [packageId, setPackageId] = useState(first.packageId);
-  const [rail, setRail] = useState(first.rail);
-  const [savesCard, setSavesCard] = useState(false);
   // The service places one order per form id, however often it is sent. Another choice is another order.
   const [formId, setFormId] = useState(newFormId);
-  const choosing =
-    <Value,>(choose: (value: Value) => void) =>
-    (value: Value): void => {
-      choose(value);
-      setFormId(newFormId());
-    };
   const router = useRouter();
   const client = useQueryClient();
-  const bought = catalog.packages.find(({ id }) => id === packageId);
-  const ordering = useChange({
-    mutationFn: () =>
-      call('POST /v1/billing/orders', {
-        body: {
-          package_id: packageId,
-          rail,
-          form_id: formId,
-          ...(rail === 'card' && savesCard ? { save_card: true } : {}),
-        },
-      }),
+  const form = useForm('POST /v1/billing/orders', {
+    start: { package_id: first.packageId, rail: first.rail },
+    rest: { form_id: formId },
     onSuccess: async (order) => {
       // A user who comes back from the checkout without paying, and presses again, continues the same order.
       if (!isOpen(order)) setFormId(newFormId());
@@ -80,10 +62,20 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
       if (order.checkout_url !== undefined) window.location.assign(order.checkout_url);
     },
   });
+  const choosing = <Value,>({ value, onChange }: { value: Value; onChange: (value: Value) => void }) => ({
+    value,
+    onChange: (chosen: Value): void => {
+      onChange(chosen);
+      setFormId(newFormId());
+    },
+  });
+  const packages = choosing(form.choice('package_id'));
+  const rail = choosing(form.choice('rail'));
+  const bought = catalog.packages.find(({ id }) => id === packages.value);
   return (
     <Card title="Top up" lead={catalog.terms.text}>
       <Form
-        change={ordering}
+        form={form}
         action={bought === undefined ? 'Pay' : `Pay ${formatUsd(bought.total)}`}
         beside={
           <>
@@ -99,12 +91,10 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
           </>
         }
         className="space-y-5"
-        onSubmit={() => ordering.mutate()}
       >
         <RadioCards
+          {...packages}
           legend="Package"
-          value={packageId}
-          onChange={choosing(setPackageId)}
           choices={catalog.packages.map(({ id, amount, fee, total }) => ({
             value: id,
             label: formatUsd(amount),
@@ -112,22 +102,28 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
           }))}
         />
         <RadioCards
+          {...rail}
           legend="How to pay"
-          value={rail}
-          onChange={choosing(setRail)}
           choices={rails.map((one) => ({ value: one, label: railWords[one].name, text: railWords[one].text }))}
         />
-        {rail === 'card' && (
-          <CheckField
-            label="Keep my card for auto top-up"
-            hint="Stripe stores it. Without it, you are never charged automatically."
-            checked={savesCard}
-            onChange={choosing(setSavesCard)}
-          />
-        )}
+        {rail.value === 'card' && <KeepCard {...choosing(form.choiceOrNull('save_card'))} />}
       </Form>
     </Card>
   );
 }
 
 const newFormId = (): string => crypto.randomUUID();
+
+interface KeepCardProps {
+  readonly value: boolean | null;
+  readonly onChange: (keeps: boolean) => void;
+}
+
+const KeepCard = ({ value, onChange }: KeepCardProps) => (
+  <CheckField
+    label="Keep my card for auto top-up"
+    hint="Stripe stores it. Without it, you are never charged automatically."
+    checked={value === true}
+    onChange={onChange}
+  />
+);

@@ -4,8 +4,8 @@ import { Ban, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { allKeys, revokeKey } from '../../api/keys.ts';
 import { formatCountOf } from '../../format/format.ts';
-import { ConfirmChange } from '../../ui/dialog.tsx';
-import { asking, type RowAction } from '../../ui/resource.tsx';
+import { asking, ConfirmChange } from '../../ui/dialog.tsx';
+import type { RowAction } from '../../ui/resource.tsx';
 import { Truncated } from '../../ui/text.tsx';
 import { ChangeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx';
 

@@ -7,7 +7,7 @@ import { useForm } from '../../api/use-form.ts';
 import { formatDay, formatInstant } from '../../format/format.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmChange, DialogButton } from '../../ui/dialog.tsx';
+import { asking, DialogButton } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
@@ -121,20 +121,17 @@ function StateCard({ account: { id, email, state } }: { account: AccountAnswer }
       <Card title="Disable the account" lead="Its keys stop and its sessions end at once. Its money stays.">
         <DialogButton
           look="danger"
-          dialog={(onClose) => (
-            <ConfirmChange
-              onClose={onClose}
-              title={`Disable ${email ?? 'this account'}?`}
-              consequence="Its keys stop now, and its person cannot sign in. You can enable it again."
-              action="Disable"
-              change={{
-                mutationFn: () => call('POST /v1/operator/accounts/{id}/disable', { params: { id } }),
-                refreshes,
-                says: 'The account is disabled.',
-              }}
-              proof={(change) => <Proof change={change} />}
-            />
-          )}
+          {...asking({
+            title: `Disable ${email ?? 'this account'}?`,
+            consequence: 'Its keys stop now, and its person cannot sign in. You can enable it again.',
+            action: 'Disable',
+            change: {
+              mutationFn: () => call('POST /v1/operator/accounts/{id}/disable', { params: { id } }),
+              refreshes,
+              says: 'The account is disabled.',
+            },
+            proof: (change) => <Proof change={change} />,
+          })}
         >
           Disable…
         </DialogButton>

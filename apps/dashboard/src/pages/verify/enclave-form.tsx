@@ -12,10 +12,10 @@ import { useTabKey } from '../../inference-key/tab-key.ts';
 import { modelOptions } from '../../models/model-options.ts';
 import { tiers } from '../../ui/badge.tsx';
 import { buttonClass } from '../../ui/button.tsx';
-import { Form } from '../../ui/change-form.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { SelectField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, EmptyState, ErrorState, Loaded, Skeleton } from '../../ui/surface.tsx';
 import { Facts, Sentence } from '../../ui/text.tsx';
 import { CheckGroups } from '../../verification/checks.tsx';
@@ -89,24 +89,23 @@ function EnclaveForm({ workspace, models }: EnclaveFormProps) {
     const next = part.model === undefined ? { ...search, ...part } : part;
     void navigate({ search: next, replace: true, resetScroll: false });
   };
+  const verify = (): void => {
+    if (model !== undefined && route !== undefined && tabKey !== undefined) {
+      verifying.mutate({ ...route, model: model.id, apiKey: tabKey.key });
+    }
+  };
   const enclave = verifying.data?.report.enclave;
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[22rem_minmax(0,1fr)]">
       <div className="space-y-4">
         <Card>
           <Form
-            change={verifying}
-            errors="inside"
+            form={{ change: verifying, submit: verify }}
             action="Verify enclave"
             disabled={tabKey === undefined}
             beside={
               tabKey === undefined && <p className="text-sm text-muted">Create a key first, or use an existing one.</p>
             }
-            onSubmit={() => {
-              if (model !== undefined && route !== undefined && tabKey !== undefined) {
-                verifying.mutate({ ...route, model: model.id, apiKey: tabKey.key });
-              }
-            }}
           >
             <Combobox
               label="Model"

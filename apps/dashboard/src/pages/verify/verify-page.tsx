@@ -2,12 +2,13 @@ import type { OriginVerification } from '@sotto/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { confidentialOrigin } from '../../api/origins.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextAreaField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { gatewayVerificationQuery, loadClient, ownPins } from '../../verification/client.ts';
 import { Enclave } from './enclave-form.tsx';
@@ -68,8 +69,7 @@ function PinsCard() {
   const client = useQuery({ queryKey: ['client'], queryFn: loadClient, staleTime: Number.POSITIVE_INFINITY });
   const shipped = client.data?.shippedPins.gateway;
   const hasShipped = shipped?.tdx !== undefined || shipped?.sev_snp !== undefined;
-  const use = (event: FormEvent): void => {
-    event.preventDefault();
+  const use = (): void => {
     if (client.data === undefined) return;
     const read = client.data.readPins(typed);
     setProblem(typeof read === 'string' ? `These pins are invalid: ${read}.` : undefined);
@@ -91,7 +91,13 @@ function PinsCard() {
       ) : (
         <details>
           <summary className="min-h-8 cursor-pointer text-accent">Use your own pins</summary>
-          <form onSubmit={use} className="mt-2 space-y-3">
+          <Form
+            form={{ submit: use }}
+            action="Verify with these pins"
+            look="plain"
+            disabled={typed.trim() === '' || client.data === undefined}
+            className="mt-2 space-y-3"
+          >
             <TextAreaField
               label="Pins, as JSON"
               rows={5}
@@ -104,10 +110,7 @@ function PinsCard() {
                 setProblem(undefined);
               }}
             />
-            <Button type="submit" disabled={typed.trim() === '' || client.data === undefined}>
-              Verify with these pins
-            </Button>
-          </form>
+          </Form>
         </details>
       )}
     </Card>

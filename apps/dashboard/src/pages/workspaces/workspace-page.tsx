@@ -1,14 +1,13 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
-import type { WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams, useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { useForm } from '../../api/use-form.ts';
 import { useSignedIn } from '../../session/session.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
-import { ConfirmChange } from '../../ui/dialog.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { asking, DialogButton } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
@@ -97,11 +96,12 @@ function NameCard({ workspace: { id, name } }: { workspace: WorkspaceAnswer }) {
 
 /** Lets the owner delete the workspace, and other members leave it. */
 function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
+  const { id } = workspace;
   const isOwner = workspace.role === 'owner';
-  const [isAsking, setAsking] = useState(false);
   const user = useSignedIn();
   const { data: members = [] } = useQuery(membersQuery(workspace.id));
-  const self = members.find(({ email }) => email !== null && email === user?.email);
+  // Empty until the members are loaded.
+  const memberId = members.find(({ email }) => email !== null && email === user?.email)?.account_id ?? '';
   const client = useQueryClient();
   const router = useRouter();
   if (workspace.is_default && isOwner) {
@@ -120,34 +120,30 @@ function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
           : 'Your keys in it stop working at once. To return, you need another invitation.'
       }
     >
-      <Button look="danger" disabled={!isOwner && self === undefined} onClick={() => setAsking(true)}>
-        {isOwner ? 'Delete…' : 'Leave…'}
-      </Button>
-      {isAsking && (
-        <ConfirmChange
-          onClose={() => setAsking(false)}
-          title={isOwner ? `Delete “${workspace.name}”?` : `Leave “${workspace.name}”?`}
-          consequence={
-            isOwner
-              ? 'Its keys stop working now, for all members. You cannot undo this.'
-              : 'Your keys in it stop working now.'
-          }
-          action={isOwner ? 'Delete' : 'Leave'}
-          change={{
-            mutationFn: () => (isOwner || self === undefined ? remove(workspace) : leave(workspace, self)),
+      <DialogButton
+        look="danger"
+        disabled={!isOwner && memberId === ''}
+        {...asking({
+          title: isOwner ? `Delete “${workspace.name}”?` : `Leave “${workspace.name}”?`,
+          consequence: isOwner
+            ? 'Its keys stop working now, for all members. You cannot undo this.'
+            : 'Your keys in it stop working now.',
+          action: isOwner ? 'Delete' : 'Leave',
+          change: {
+            mutationFn: () =>
+              isOwner
+                ? call('DELETE /v1/workspaces/{id}', { params: { id } })
+                : call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId } }),
             onSuccess: async () => {
               await router.navigate({ to: '/workspaces' });
               await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
             },
             says: isOwner ? 'The workspace is deleted.' : 'You have left the workspace.',
-          }}
-        />
-      )}
+          },
+        })}
+      >
+        {isOwner ? 'Delete…' : 'Leave…'}
+      </DialogButton>
     </Card>
   );
 }
-
-const remove = ({ id }: WorkspaceAnswer) => call('DELETE /v1/workspaces/{id}', { params: { id } });
-
-const leave = ({ id }: WorkspaceAnswer, { account_id: memberId }: WorkspaceMemberAnswer) =>
-  call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId } });
