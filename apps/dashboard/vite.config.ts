@@ -25,7 +25,8 @@ const bodyFields: Plugin = {
     if (!id.endsWith('/src/api/bodies.ts')) return null;
     const { module } = await runnerImport<{ readonly bodies: unknown }>(id, {
       configFile: false,
-      resolve: { conditions: [source] },
+      // Only the sources: a fresh clone has nothing built.
+      environments: { inline: { resolve: { conditions: [source], noExternal: true } } },
     });
     return `export const bodies = ${JSON.stringify(module.bodies)};`;
   },
