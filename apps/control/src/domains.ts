@@ -14,6 +14,7 @@ import type { Domain } from './domain.ts';
 import { buildKeys } from './keys/keys.ts';
 import { buildMoneyAudit } from './money-audit/money-audit.ts';
 import { buildOperator } from './operator/operator.ts';
+import { isInvitedToSignUp } from './operator/sign-up-invitations.ts';
 import type { ControlOptions, Parts } from './parts.ts';
 import { buildProjection } from './projection/projector.ts';
 import { buildRouting } from './routing/routing.ts';
@@ -68,7 +69,13 @@ export async function lateDomains(
     buildRouting({ pool, keeper, projector }),
     buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
     buildKeys({ pool, projector, keeper, maxima, limits }),
-    buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit }),
+    buildWorkspaces({
+      ...{ pool, projector, origin, mailer, events, maxima, now, controlLimit },
+      mayInvite: async (client, email) =>
+        signUp.domains.length === 0 ||
+        signUp.domains.includes(email.slice(email.lastIndexOf('@') + 1)) ||
+        (await isInvitedToSignUp(client, email, now())),
+    }),
     buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
     grants,
     buildAccountDeletion({ pool, projector, state, project }),

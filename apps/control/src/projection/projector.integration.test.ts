@@ -134,7 +134,12 @@ describe('the shared state is freed', () => {
     await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
     const next = { ...(await createAccount(pool, { userId, name: email })), email };
     for (const role of ['member', 'owner'] as const) {
-      const { invitation } = await inviteAddress(pool, place, { email, role }, Date.now());
+      const { invitation } = await inviteAddress(
+        pool,
+        { ...place, mayInvite: async () => true },
+        { email, role },
+        Date.now(),
+      );
       const by = { token: invitation.token };
       const { formerPayerId } = await acceptInvitation(pool, { ...next, by }, { maxima: usualMaxima, now: Date.now() });
       if (role === 'owner') await projector.forgetBudgets(place.workspaceId, formerPayerId);

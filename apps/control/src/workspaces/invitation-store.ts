@@ -19,6 +19,11 @@ const lifeMs = 7 * 24 * 60 * 60 * 1000;
 
 type Row = Omit<SqlRow<typeof workspaceInvitations>, 'workspace_id' | 'token_hash' | 'invited_by'>;
 
+export interface Inviting {
+  /** Whether the deployment admits an address. The answer does not depend on the accounts that exist. */
+  readonly mayInvite: (client: pg.PoolClient, email: string) => Promise<boolean>;
+}
+
 /** A new invitation. Only this answer contains its token. */
 export interface NewInvitation {
   readonly invitation: WorkspaceInvitationAnswer & { readonly token: string };
@@ -29,11 +34,12 @@ export interface NewInvitation {
 /**
  * Invites an address. The answer is the same whether or not the address has an account. An earlier invitation of the
  * same address becomes void. Callers cannot give a role above their own. The role `owner` is for members only, and
- * never for a default workspace. Throws `conflict` if the address is in the workspace already.
+ * never for a default workspace. Throws `conflict` if the address is in the workspace already, `forbidden` if the
+ * deployment does not admit it.
  */
 export async function inviteAddress(
   pool: pg.Pool,
-  { accountId, workspaceId, maxima }: InWorkspace & Pick<Creation, 'maxima'>,
+  { accountId, workspaceId, maxima, mayInvite }: InWorkspace & Pick<Creation, 'maxima'> & Inviting,
   { email, role }: CreateInvitation,
   now: number,
 ): Promise<NewInvitation> {
@@ -53,6 +59,11 @@ export async function inviteAddress(
         param: 'role',
       });
     }
+    if (present === undefined && !(await mayInvite(client, email)))
+      throw new ServiceError('forbidden', {
+        message: `This deployment does not admit the domain of ${email}. Ask its operator to invite the address first.`,
+        param: 'email',
+      });
     await client.query(
       'delete from workspace_invitations where workspace_id = $1 and (email = $2 or expires_at <= $3)',
       [workspace.id, email, new Date(now)],

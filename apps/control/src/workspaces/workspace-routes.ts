@@ -9,12 +9,12 @@ import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
-import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
+import { type Inviting, inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { requireWorkspace } from './workspace-access.ts';
 import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } from './workspace-store.ts';
 
-export interface WorkspaceRoutesDependencies {
+export interface WorkspaceRoutesDependencies extends Inviting {
   readonly pool: pg.Pool;
   readonly projector: Projector;
   readonly maxima: Maxima;
@@ -81,7 +81,12 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       const workspaceId = params.id;
       await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
       await deps.admitMail(request, body.email);
-      const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId, maxima }, body, now());
+      const { invitation, workspace } = await inviteAddress(
+        pool,
+        { accountId, workspaceId, maxima, mayInvite: deps.mayInvite },
+        body,
+        now(),
+      );
       // Do not wait: the answer's time would reveal how long the mail took. The answer contains the token anyway.
       void deps.mailer
         ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))
