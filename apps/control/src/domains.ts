@@ -3,7 +3,7 @@ import type { CapabilitiesAnswer } from '@sotto/contract/control/catalog';
 import { isSwitchedOn } from '@sotto/router';
 import { repeat, setting } from '@sotto/server';
 import type { Operation } from '@sotto/wire';
-import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
+import { buildAccountDeletion, endDeleted } from './account-deletion/account-deletion.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildBilling } from './billing/billing.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
@@ -76,7 +76,11 @@ export async function lateDomains(
         signUp.domains.includes(email.slice(email.lastIndexOf('@') + 1)) ||
         (await isInvitedToSignUp(client, email, now())),
     }),
-    buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
+    buildOperator({
+      ...{ pool, projector, keeper, signUp, grants, mailer, origin, events, now },
+      endDeleted: (accountId) =>
+        endDeleted({ pool, projector, now, onFailed: parts.failed('account deletion') }, accountId),
+    }),
     grants,
     buildAccountDeletion({ pool, projector, state, project }),
     buildAlerts({

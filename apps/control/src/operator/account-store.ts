@@ -178,8 +178,7 @@ function setDisabled(
   });
 }
 
-const deletedAccount = (): ServiceError =>
-  new ServiceError('conflict', { message: 'The owner of this account deleted it.' });
+const deletedAccount = (): ServiceError => new ServiceError('conflict', { message: 'This account is deleted.' });
 
 const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer => ({
   id: row.id,

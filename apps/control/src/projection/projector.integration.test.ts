@@ -117,8 +117,8 @@ describe('the shared state is freed', () => {
 
   it('of a deleted account, and a rebuild writes nothing of its keys', async () => {
     const { userId, workspaceId } = await owner();
-    const deleted = await deleteAccount(pool, userId, monthOf(Date.now()));
-    if ('obstacle' in deleted) throw new Error(deleted.obstacle);
+    const deleted = await deleteAccount(pool, userId, { month: monthOf(Date.now()) });
+    if ('obstacle' in deleted) throw new Error(deleted.obstacle.kind);
     while (await endAccount({ pool, projector }, deleted.accountId));
     await catchUp();
     expect(recordsNow()).toEqual(nothing);
