@@ -79,6 +79,8 @@ export interface BrokerEvents {
   secretsAwaited(fields: { readonly reason: string }): void;
   secretsReleased(fields: { readonly secrets: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
+  /** The broker has the catalog and its leases, and requests are admitted from here on. */
+  serving(fields: { readonly port: number; readonly providers: number; readonly models: number }): void;
   lifecycle(state: 'draining' | 'stopped'): void;
 }
 
@@ -131,6 +133,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     secretsAwaited: (fields) => logger.warn(fields, 'waiting for secrets'),
     secretsReleased: (fields) => logger.info(fields, 'secrets released'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
+    serving: (fields) => logger.info(fields, 'serving'),
     lifecycle: (state) => logger.info(state),
   };
 }

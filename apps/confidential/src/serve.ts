@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BrokerConfig,
   createMetricsApp,
@@ -22,6 +23,9 @@ import { brokerEvents } from './events.ts';
 import { openAttestation } from './gateway/open-attestation.ts';
 import { withReleased } from './keeper/with-released.ts';
 import type { Broker } from './wiring.ts';
+
+/** How often a broker that has started looks whether it can serve. */
+const askMs = 250;
 
 /** Runs the broker until a signal ends it. `given` is the environment that the process was given. */
 export async function serve(given: Environment): Promise<void> {
@@ -88,15 +92,31 @@ async function start(given: Environment): Promise<void> {
   });
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
-  let stopping = false;
+  const stopping = new AbortController();
+  void tellWhenServing(broker, stopping.signal, (ready) =>
+    events.serving({ port: config.CONFIDENTIAL_PORT, ...ready }),
+  );
   stop = () => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
     void Promise.all([followed?.stop(), broker.drain(setting.readDrain(config))])
       .then(() => state.close())
       .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
+}
+
+/** Calls `tell` once, when the broker can serve. */
+async function tellWhenServing(
+  broker: Broker,
+  signal: AbortSignal,
+  tell: (ready: NonNullable<Awaited<ReturnType<Broker['readiness']>>>) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    const ready = await broker.readiness().catch(() => undefined);
+    if (ready !== undefined) return tell(ready);
+    await sleep(askMs, undefined, { ref: false });
+  }
 }
 
 async function serveMetrics({ metrics }: Broker, { HOST: host, METRICS_PORT: port }: BrokerConfig) {

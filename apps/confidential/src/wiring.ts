@@ -62,6 +62,8 @@ export interface BrokerOptions {
 export interface Broker {
   readonly app: FastifyInstance;
   readonly metrics: BrokerMetrics;
+  /** What the broker can serve now: the number of providers that it can call and of models. Undefined: it is not ready. */
+  readiness(): Promise<{ readonly providers: number; readonly models: number } | undefined>;
   /** Publishes the registry's public half and begins to follow the shared state. */
   start(): Promise<void>;
   /** Stops admitting, gives running requests `graceMs` to end, and hands every settlement over. */
@@ -94,6 +96,12 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   return {
     app,
     metrics: parts.metrics,
+    async readiness() {
+      const { catalog } = parts.view;
+      if (catalog === undefined || !(await isReady())) return undefined;
+      const providers = parts.registry.providers.filter(({ available }) => available).length;
+      return { providers, models: catalog.models.size };
+    },
     async start() {
       await upkeep.start();
       parts.gateway?.upkeep.start();

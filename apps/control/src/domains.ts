@@ -3,7 +3,7 @@ import type { CapabilitiesAnswer } from '@sotto/contract/control/catalog';
 import { isSwitchedOn } from '@sotto/router';
 import { repeat, setting } from '@sotto/server';
 import type { Operation } from '@sotto/wire';
-import { buildAccountDeletion } from './account-deletion/account-deletion.ts';
+import { buildAccountDeletion, endDeleted } from './account-deletion/account-deletion.ts';
 import { buildAlerts } from './alerts/alerts.ts';
 import { buildBilling } from './billing/billing.ts';
 import { adviseOnEmpty } from './billing/monthly-grants/account-grant.ts';
@@ -14,6 +14,7 @@ import type { Domain } from './domain.ts';
 import { buildKeys } from './keys/keys.ts';
 import { buildMoneyAudit } from './money-audit/money-audit.ts';
 import { buildOperator } from './operator/operator.ts';
+import { isInvitedToSignUp } from './operator/sign-up-invitations.ts';
 import type { ControlOptions, Parts } from './parts.ts';
 import { buildProjection } from './projection/projector.ts';
 import { buildRouting } from './routing/routing.ts';
@@ -68,8 +69,18 @@ export async function lateDomains(
     buildRouting({ pool, keeper, projector }),
     buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
     buildKeys({ pool, projector, keeper, maxima, limits }),
-    buildWorkspaces({ pool, projector, origin, mailer, events, maxima, now, controlLimit }),
-    buildOperator({ pool, projector, keeper, signUp, grants, mailer, origin, events, now }),
+    buildWorkspaces({
+      ...{ pool, projector, origin, mailer, events, maxima, now, controlLimit },
+      mayInvite: async (client, email) =>
+        signUp.domains.length === 0 ||
+        signUp.domains.includes(email.slice(email.lastIndexOf('@') + 1)) ||
+        (await isInvitedToSignUp(client, email, now())),
+    }),
+    buildOperator({
+      ...{ pool, projector, keeper, signUp, grants, mailer, origin, events, now },
+      endDeleted: (accountId) =>
+        endDeleted({ pool, projector, now, onFailed: parts.failed('account deletion') }, accountId),
+    }),
     grants,
     buildAccountDeletion({ pool, projector, state, project }),
     buildAlerts({

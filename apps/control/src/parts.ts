@@ -15,7 +15,7 @@ import { DueWork } from './database/due-work.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
 import { readMaxima } from './limits/maximum-settings.ts';
-import type { Mailer } from './mail/mail.ts';
+import { type Mailer, namingService } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
@@ -62,8 +62,9 @@ type Funds = ReturnType<typeof openFunds>;
 
 /** Opens what all parts share. */
 function openBase(options: ControlOptions) {
-  const { config, state, logger, mailer, isAlone = false, now = Date.now } = options;
+  const { config, state, logger, isAlone = false, now = Date.now } = options;
   const { origin } = config;
+  const mailer = options.mailer && namingService(options.mailer, origin);
   const limits = {
     requests: config.RATE_LIMIT_REQUESTS,
     tokens: config.RATE_LIMIT_TOKENS,

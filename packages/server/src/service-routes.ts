@@ -19,7 +19,7 @@ export const serveHealth = (app: FastifyInstance, isReady: () => Promise<boolean
 
 /** Serves `GET /v1/openapi.json`, the description of an origin. It is serialized once. */
 export function serveDescription(app: FastifyInstance, document: object): void {
-  const answer = new PublicAnswer(JSON.stringify(document));
+  const answer = new PublicAnswer(JSON.stringify(document), { compressFirst: true });
   serveRoutes(app)(descriptionContracts)({
     'GET /v1/openapi.json': ({ request, reply }) => answer.send(request, reply.headers(publicCache)),
   });

@@ -5,6 +5,7 @@ import { ofOperators, type Row, row } from './caller-table.ts';
 
 /** The routes of operators, with what each caller gets. */
 export function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>): readonly Row[] {
+  let toDelete = '';
   const customer = async () => (await people.signUp()).accountId;
   const inserted = async (statement: string): Promise<string> =>
     (await suite.service.pool.query<{ id: string }>(`insert into ${statement} returning id`)).rows[0]?.id ?? '';
@@ -20,6 +21,14 @@ export function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>):
     operatorRow('PUT /v1/operator/accounts/{id}/monthly-grant', 200, { prepare: customer, body: { amount_usd: null } }),
     operatorRow('POST /v1/operator/accounts/{id}/disable', 200, { prepare: customer }),
     operatorRow('POST /v1/operator/accounts/{id}/enable', 200, { prepare: customer }),
+    operatorRow('POST /v1/operator/accounts/{id}/delete', 200, {
+      prepare: async () => {
+        const { accountId, email } = await people.signUp();
+        toDelete = email;
+        return accountId;
+      },
+      body: () => ({ email: toDelete }),
+    }),
     operatorRow('GET /v1/operator/providers', 200),
     operatorRow('GET /v1/operator/orders', 200),
     operatorRow('GET /v1/operator/rejected-settlements', 200),

@@ -58,6 +58,12 @@ export function describeOperators(stage: DescribedService): void {
       parameters: { id: other },
       body: exampleOf('control', 'creditAccount'),
     });
+    const leaver = await signUp();
+    const leaving = (await toControl('getAccount', 200, { headers: await signIn(leaver) })).json as { id: string };
+    const deletion = { headers, parameters: { id: leaving.id }, body: { email: leaver.email } };
+    await toControl('deletePerson', 404, { ...deletion, parameters: unknown });
+    expect((await toControl('deletePerson', 200, deletion)).json).toMatchObject({ state: 'deleted', email: null });
+    await toControl('deletePerson', 409, deletion);
     const { rows } = await stage.pool.query<{ id: string }>(
       `insert into rejected_settlements (id, shard, stream_id, reason, payload)
        values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}') returning id`,

@@ -133,6 +133,19 @@ describe('sotto-control', () => {
     expect((await control(['operator', 'list'])).out).toContain('you@example.com');
   });
 
+  it('deletes a person by the commands of the guide', async () => {
+    const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
+    const [list = '', remove = ''] = documentedBlock('docs/operate/people.md', 'delete-person').trim().split('\n');
+    const run = (line: string) => control(line.split(' ').slice(1), environment);
+    expect((await run('sotto-control account create ann@example.com')).code).toBe(0);
+    const [, id = ''] = /^(\S+) {2}ann@example\.com /.exec((await run(list)).out) ?? [];
+    expect(await run(remove.replace('ACCOUNT_ID', id))).toMatchObject({
+      code: 0,
+      out: `${id} is deleted; its keys stop within seconds while control runs`,
+    });
+    expect((await run(list)).out).toBe('');
+  });
+
   it('prints another link to set a password', async () => {
     const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
     await control(['account', 'create', 'lost@example.com'], environment);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, startOwnRedis, startTestPostgres, withRedis } from '@sotto/test-servers';
@@ -42,6 +42,12 @@ await describeStage(
     beforeAll(() => {
       right.CONTROL_ORIGIN = new URL(stage.service.controlUrl).origin;
       right.CONFIDENTIAL_ORIGIN = new URL(stage.service.baseUrl).origin;
+    });
+
+    it('ends as the guides say', async () => {
+      const [, promised] =
+        /The doctor ends with `([^`]+)`/.exec(await readFile(join(root, 'docs/operate/compose.md'), 'utf8')) ?? [];
+      expect((await doctor(right)).lines.at(-1)).toBe(promised);
     });
 
     it('finds nothing wrong with a healthy service', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BrokerMetrics } from '@sotto/confidential';
 import { ControlMetrics } from '@sotto/control';
+import { failoverTable } from '@sotto/router';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
@@ -54,6 +55,18 @@ describe('alerts and the dashboard', () => {
     expect(own.length).toBeGreaterThan(25);
     const quiet = ['sotto_audit_accounts_total'];
     expect(own.filter((name) => !shown.has(name)).sort()).toEqual(quiet);
+  });
+
+  it('tell of a provider that fails a few calls of a small company, without those at fault themselves', () => {
+    const { expr } = rules.find(({ alert }) => alert === 'SottoProviderFails') ?? { expr: '' };
+    const failed = 'sum by (provider) (increase(sotto_attempts_total{outcome!~"served|';
+    expect(expr.startsWith(failed)).toBe(true);
+    expect(expr).toMatch(/\[15m\]\)\) >= 5 and /);
+    expect(expr).not.toMatch(/\brate\(/);
+    const atFault = Object.entries(failoverTable).flatMap(([outcome, { usageError }]) =>
+      usageError === 'request' ? [outcome] : [],
+    );
+    expect(/outcome!~"served\|([^"]+)"/.exec(expr)?.[1]?.split('|').sort()).toEqual(atFault.sort());
   });
 
   it('are each explained in the guide, under their name', () => {

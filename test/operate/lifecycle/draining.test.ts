@@ -41,6 +41,18 @@ describe('a broker that is terminated', () => {
     await expect(models()).rejects.toThrow();
   });
 
+  it('a broker says once that it serves, with what it can call', async (context) => {
+    if (stage === undefined) return context.skip('no Redis');
+    const { logs } = stage.service;
+    const direct = await stage.service.addBroker();
+    const { port } = new URL(direct.baseUrl);
+    const said = () =>
+      logs().match(new RegExp(`\\{[^\\n]*"port":${port},"providers":1,"models":1,"msg":"serving"\\}`, 'g'));
+    await until(() => said() !== null, 'it says so');
+    expect(await direct.process.terminate()).toBe(0);
+    expect(said()).toHaveLength(1);
+  });
+
   it('a stream that outlasts the drain delay ends whole', async (context) => {
     if (stage === undefined) return context.skip('no Redis');
     const { account } = stage;

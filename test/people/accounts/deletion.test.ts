@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { bearer, hello } from '../../kit/client.ts';
@@ -196,6 +197,54 @@ await describeStage(
       expect([code, output]).toEqual([1, expect.stringContaining('deleted')]);
       const listed = await get(url(`/operator/accounts/${person.accountId}`), operator.session);
       expect(listed.json).toMatchObject({ state: 'deleted', email: null });
+    });
+
+    it('is done by an operator on request, for the address of the account only', async () => {
+      const person = await customer();
+      const run = (...args: string[]) => stage.service.runControl(['account', 'delete', ...args]);
+      for (const [args, said] of [
+        [[person.accountId], '--email is missing'],
+        [[person.accountId, '--email', 'somebody@people.example'], 'is not the address of this account'],
+        [[randomUUID(), '--email', person.email], 'does not exist'],
+      ] as const)
+        expect(await run(...args)).toEqual({ code: expect.any(Number), output: expect.stringContaining(said) });
+      expect((await ask(person.key)).status).toBe(200);
+
+      expect(await run(person.accountId, '--email', person.email.toUpperCase())).toMatchObject({ code: 0 });
+      await until(async () => (await ask(person.key)).status === 401, 'its key is refused');
+      expectError(await get(url('/keys'), person.session), 401, 'unauthenticated');
+      expectError(await post(url('/auth/sign-in/email'), confirmation(person)), 401, 'unauthenticated');
+      await hasClosed(person);
+      expect((await run(person.accountId, '--email', person.email)).output).toContain('deleted already');
+      const { rows } = await stage.service.pool.query(
+        "select actor, actor_account_id from acts where act = 'account_deleted' and account_id = $1",
+        [person.accountId],
+      );
+      expect(rows).toEqual([{ actor: 'command_line', actor_account_id: null }]);
+      await expectCleanBooks();
+    });
+
+    it('takes a workspace that others use only if the operator says so, and then their keys there, too', async () => {
+      const owner = await people.signUp();
+      const team = await people.makeWorkspace(owner, 'Team');
+      const member = await people.join(owner, team, 'member');
+      const [{ key }, own] = [
+        await people.makeKey(member, team),
+        await people.makeKey(member, await defaultWorkspace(member)),
+      ];
+      await people.fund(owner);
+      await people.fund(member);
+      const run = (...more: string[]) =>
+        stage.service.runControl(['account', 'delete', owner.accountId, '--email', owner.email, ...more]);
+      expect(await run()).toEqual({ code: 1, output: expect.stringContaining(`use its workspace ${team}`) });
+      expect((await ask(key)).status).toBe(200);
+      expect((await run('--with-workspaces')).code).toBe(0);
+      await until(async () => (await ask(key)).status === 401, 'the key of the member is refused');
+      await hasClosed(owner);
+      expect((await ask(own.key)).status).toBe(200);
+      const listed = (await get(url('/workspaces'), member.session)).json as { data: { id: string }[] };
+      expect(listed.data.map(({ id }) => id)).toEqual([await defaultWorkspace(member)]);
+      await expectCleanBooks();
     });
 
     describe('and an invitation that is accepted in the same moment', () => {

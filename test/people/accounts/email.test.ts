@@ -32,8 +32,10 @@ describe('verifying an address', () => {
     expect([refused.status, refused.json.error.type]).toEqual([403, 'email_not_verified']);
     expect(visitor.cookies.size).toBe(0);
 
-    const { from, text } = await mailbox.newest(person.email, 'Confirm your address');
+    const { from, subject, text } = await mailbox.newest(person.email, 'Confirm your address');
     expect(from).toBe('no-reply@sotto.example');
+    // The subject names the service, because people have accounts at many.
+    expect(subject).toBe(`Confirm your address (${new URL(world.origin).host})`);
     expect(text).toContain(`${world.origin}/verify-email#token=`);
     const token = await mailbox.token(person.email, 'Confirm your address');
     const done = await visitor.post('/auth/verify-email', { token, password });

@@ -121,7 +121,8 @@ it('a known device can request a password link after strangers have used up the 
     }
     expect((await ask(world.visitor(), '10.27.0.1')).status).toBe(429);
     expect((await ask(owner, '10.27.0.1')).status).toBe(200);
-    const links = () => mailbox.received.filter(({ to, subject }) => to === email && subject === 'Set a new password');
+    const links = () =>
+      mailbox.received.filter(({ to, subject }) => to === email && subject.startsWith('Set a new password'));
     await until(() => links().length === 6, 'the sixth link');
   } finally {
     await world.stop();

@@ -191,6 +191,36 @@ describe('an operator', () => {
     expect((await visitor.post(`/operator/accounts/${own}/disable`)).status).toBe(409);
   });
 
+  it('deletes a person on request, with a fresh code, and whoever asks twice is told', async () => {
+    const { visitor } = await operator();
+    const customer = await verified(world);
+    const id = await idOf(customer.visitor);
+    const remove = (email: string, by = visitor) => by.post(`/operator/accounts/${id}/delete`, { email });
+    expect((await remove(customer.email, customer.visitor)).status).toBe(404);
+    const other = await remove('another@people.example');
+    expect([other.status, other.json.error.param]).toEqual([400, 'email']);
+    expect(await sessionStatus(customer.visitor)).toBe(200);
+    const deleted = await remove(customer.email.toUpperCase());
+    expect([deleted.status, deleted.json]).toEqual([
+      200,
+      expect.objectContaining({ id, state: 'deleted', email: null }),
+    ]);
+    expect(await sessionStatus(customer.visitor)).toBe(401);
+    expect((await remove(customer.email)).status).toBe(409);
+    expect((await visitor.get(`/operator/audit?account_id=${id}`)).json.data).toMatchObject([
+      { act: 'account_deleted', actor: 'operator', actor_account_id: await idOf(visitor) },
+    ]);
+
+    const colleague = await operator();
+    const own = await visitor.post(`/operator/accounts/${await idOf(colleague.visitor)}/delete`, {
+      email: colleague.email,
+    });
+    expect([own.status, own.json.error.message]).toEqual([409, expect.stringContaining('operator role')]);
+    const { lines } = await world.cli(['account', 'create', '--name', 'program']);
+    const program = await visitor.post(`/operator/accounts/${lines[0]}/delete`, { email: 'program@people.example' });
+    expect([program.status, program.json.error.message]).toEqual([409, expect.stringContaining('No person')]);
+  });
+
   it('stops the keys that a disabled person made in another workspace', async () => {
     const { visitor } = await operator();
     const [host, guest] = [await verified(world), await verified(world)];

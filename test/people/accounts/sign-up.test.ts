@@ -85,6 +85,29 @@ describe('by invitation', () => {
 });
 
 describe('by domain', () => {
+  it('lets a workspace invite only addresses of the domains, and those that an operator invited', async () => {
+    const limited = await world.another({ signUp: { mode: 'invited', domains: ['work.example'] } });
+    const owner = await signIn(limited.visitor(), await world.verified());
+    const { id } = (await owner.post('/workspaces', { name: 'Team' })).json;
+    const invite = (email: string) => owner.post(`/workspaces/${id}/invitations`, { email, role: 'member' });
+    // Whether the address has an account makes no difference.
+    for (const email of [at('elsewhere.example'), (await world.verified(at('elsewhere.example'))).email]) {
+      const refused = await invite(email);
+      expect([refused.status, refused.json.error]).toEqual([
+        403,
+        expect.objectContaining({
+          type: 'forbidden',
+          param: 'email',
+          message: expect.stringMatching(/Ask its operator/),
+        }),
+      ]);
+      expect(refused.json.error.message).toContain(email);
+      await inviteByOperator(email);
+      expect((await invite(email)).status).toBe(201);
+    }
+    expect((await invite(at('work.example'))).status).toBe(201);
+  });
+
   it('also bounds invitations of workspaces, but not those of the operator', async () => {
     const open = await world.another({ signUp: { mode: 'open', domains: ['work.example'] } });
     const [inside, outside, byWorkspace, byOperator] = [

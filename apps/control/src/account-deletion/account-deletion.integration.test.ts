@@ -10,6 +10,7 @@ import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
 import { buildAccountDeletion, removeAccount } from './account-deletion.ts';
 import { deleteAccount } from './delete-account.ts';
+import { deletePerson } from './delete-person.ts';
 import { endAccount } from './end-account.ts';
 
 const { pool } = await openTestDatabase();
@@ -77,7 +78,7 @@ describe('an account with many keys', () => {
     const ann = await person();
     await makeKeys(ann, 1_100);
     const { told, projector } = brokers();
-    const deletion = await deleteAccount(pool, ann.userId, '2026-01');
+    const deletion = await deleteAccount(pool, ann.userId, { month: '2026-01' });
     expect(deletion).toEqual({ accountId: ann.accountId });
     // The first step commits, and the process ends before it tells the brokers.
     told.isAway = true;
@@ -117,6 +118,39 @@ describe('an account with many keys', () => {
     await expect.poll(() => closed, { timeout: 20_000 }).toEqual([ann.accountId]);
     for (const task of tasks) await task.stop();
     expect([failures, await left(ann.accountId)]).toEqual([[], { active: 0, named: 0 }]);
+  });
+
+  it('and a key that a member is creating in a workspace that the operator deletes, too: refused, or revoked', async () => {
+    // The member's transaction may lock the workspace before the deletion or after it. Before it, the key is committed when `endAccount`
+    // looks. After it, the workspace is deleted and the membership is gone.
+    const [ann, ben] = [await person(), await person()];
+    await pool.query('update auth_user set email = $2 where id = $1', [ann.userId, 'ann@people.example']);
+    await pool.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'member')", [
+      ann.defaultWorkspaceId,
+      ben.accountId,
+    ]);
+    const create = () =>
+      inTransaction(pool, async (client) => {
+        const { accountId, defaultWorkspaceId: workspaceId } = ann;
+        await done(lockWorkspace(client, { accountId: ben.accountId, workspaceId, action: 'useOwnKeys' }));
+        const key = { accountId, workspaceId, createdBy: ben.accountId, kind: 'inference', name: 'mine' } as const;
+        return insertKey(client, { ...key, openaiCompatible: true, creditLimitNusd: undefined });
+      }).catch(() => undefined);
+    const remove = async () => {
+      const request = { accountId: ann.accountId, email: 'ann@people.example', withWorkspaces: true };
+      expect(await deletePerson(pool, { ...request, actor: { kind: 'command_line' } }, Date.now())).toBeUndefined();
+      while (await endAccount({ pool, projector: brokers().projector }, ann.accountId));
+    };
+    await whileHeld<unknown>(
+      pool,
+      {
+        rows: 'select 1 from workspaces where id = $1 for update',
+        values: [ann.defaultWorkspaceId],
+        waiting: 'select 1 from workspaces',
+      },
+      [create, remove, create],
+    );
+    expect((await left(ann.accountId)).active).toBe(0);
   });
 
   it('and a key that is being created in the same moment: it is refused, or revoked with the others', async () => {

@@ -6,7 +6,7 @@ import type { Domain } from '../domain.ts';
 import { debitWithin, ledgerAccounts, lockAccount } from '../ledger/post-transaction.ts';
 import { unlessUnavailable } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
-import { deleteAccount } from './delete-account.ts';
+import { type DeletionObstacle, deleteAccount } from './delete-account.ts';
 import { type EndingDependencies, endAccount } from './end-account.ts';
 
 export interface DeletionDependencies extends EndingDependencies {
@@ -23,15 +23,28 @@ const answerWithinMs = 5_000;
  * account. If it has so many keys that revoking them takes longer than five seconds, the task below revokes the others.
  */
 export async function removeAccount(deps: DeletionDependencies, userId: string): Promise<string | undefined> {
-  const deletion = await deleteAccount(deps.pool, userId, monthOf(deps.now()));
-  if ('obstacle' in deletion) return deletion.obstacle;
-  const { accountId } = deletion;
+  const deletion = await deleteAccount(deps.pool, userId, { month: monthOf(deps.now()) });
+  if ('obstacle' in deletion) return sentences[deletion.obstacle.kind](deletion.obstacle);
+  await endDeleted(deps, deletion.accountId);
+  return undefined;
+}
+
+/** Why the user cannot delete their account now, in a sentence to them. */
+const sentences: Readonly<Record<DeletionObstacle['kind'], (obstacle: DeletionObstacle) => string>> = {
+  deleted: () => 'This account is deleted already',
+  operator: () => 'You administer this deployment. Have the operator role revoked first',
+  paying: () => 'A payment is under way. Wait until it is paid or has expired',
+  shared: ({ workspaceName }) =>
+    `Your workspace “${workspaceName}” has other members. Transfer it or remove them first`,
+};
+
+/** Tells the brokers of a deleted account and revokes its keys. Resolves after five seconds even if keys are left, which the task below revokes. */
+export async function endDeleted(deps: DeletionDependencies, accountId: string): Promise<void> {
   await deps.projector.account(accountId).catch(unlessUnavailable);
   const ending = (async () => {
     while (await endAccount(deps, accountId));
   })().catch(deps.onFailed);
   await Promise.race([ending, sleep(answerWithinMs, undefined, { ref: false })]);
-  return undefined;
 }
 
 export interface ClosingDependencies extends EndingDependencies {

@@ -1,6 +1,7 @@
 import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import type pg from 'pg';
 import { z } from 'zod';
+import { deletedByOperatorMail, deletePerson } from '../account-deletion/delete-person.ts';
 import { insertAccount } from '../accounts/ensure-account.ts';
 import { recordAct } from '../audit-log/record-act.ts';
 import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
@@ -9,9 +10,9 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { isUuid } from '../database/is-uuid.ts';
 import { orError } from '../database/refused.ts';
 import { insertKey } from '../keys/key-store.ts';
-import type { Mail } from '../mail/mail.ts';
+import { type Mail, namingService } from '../mail/mail.ts';
 import { type SmtpSettings, smtpMail } from '../mail/smtp-mail.ts';
-import { accountErrors } from '../operator/account-errors.ts';
+import { accountErrors, deletionErrors } from '../operator/account-errors.ts';
 import { creditAsOperator, disableAccount, enableAccount, listAccounts } from '../operator/account-store.ts';
 import { findUser } from '../operator/operator-store.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
@@ -55,14 +56,19 @@ async function createForPerson(context: CliProcess, given: string, name: Option)
   context.out(`account: ${accountId}`);
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
   if (signIn.smtp === undefined) return 0;
-  await mailNow(signIn.smtp, authMails(origin).created(email, token), 'link');
+  await mailNow(signIn.smtp, origin, authMails(origin).created(email, token), 'link');
   context.out(`the link was mailed to ${email}`);
   return 0;
 }
 
 /** Sends a mail without another attempt. If that fails, the user has to pass on what it says. */
-export async function mailNow(smtp: SmtpSettings, mail: Mail, what: 'link' | 'address'): Promise<void> {
-  const mailer = smtpMail(smtp, []);
+export async function mailNow(
+  smtp: SmtpSettings,
+  origin: string,
+  mail: Mail,
+  what: 'link' | 'address' | 'notice',
+): Promise<void> {
+  const mailer = namingService(smtpMail(smtp, []), origin);
   try {
     await mailer.send(mail);
   } catch {
@@ -129,6 +135,35 @@ const errorsOf = (account: string) => ({
   ...accountErrors,
   no_account: () => new CliError(`account ${account} does not exist`),
 });
+
+/** Deletes a person on request. A running control plane tells the brokers within a second, and revokes the keys within some. */
+export async function accountDelete(
+  context: CliProcess,
+  account: string | undefined,
+  { email, 'with-workspaces': withWorkspaces }: Readonly<Record<string, Option>>,
+): Promise<number> {
+  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  if (typeof email !== 'string')
+    throw new UsageError('--email is missing: it takes the address of the person, so that no other is deleted');
+  const address = readAddress(email);
+  const accountId = account.toLowerCase();
+  const { origin, signIn } = required(readLinkSettings(context.environment));
+  const deletion = { accountId, email: address, withWorkspaces: withWorkspaces === true, actor: commandLine };
+  const deleted = await withDatabase(context, (pool) => deletePerson(pool, deletion, Date.now()));
+  try {
+    orError(deleted, { ...deletionErrors(address), no_account: errorsOf(account).no_account });
+  } catch (error) {
+    const message = (error as Error).message
+      .replace('`with_workspaces`', '--with-workspaces')
+      .replace('`email`', '--email');
+    throw new CliError(`${message} Nothing was deleted`);
+  }
+  context.out(`${account} is deleted; its keys stop within seconds while control runs`);
+  if (signIn.smtp === undefined) return 0;
+  await mailNow(signIn.smtp, origin, deletedByOperatorMail(origin, address), 'notice');
+  context.out(`${address} was told by mail`);
+  return 0;
+}
 
 /** Sets the monthly grant of an account. A running control plane gives it what a higher amount adds to this month. */
 export async function accountGrant(

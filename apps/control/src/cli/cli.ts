@@ -6,6 +6,7 @@ import { migrateDatabase } from '../database/migrate.ts';
 import {
   accountCreate,
   accountCredit,
+  accountDelete,
   accountGrant,
   accountLink,
   accountList,
@@ -182,6 +183,13 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'account enable ACCOUNT_ID',
     summary: 'let a disabled account sign in again, and its keys work again',
     run: (context, [account]) => accountSwitch(context, account, 'enabled'),
+  },
+  'account delete': {
+    usage: 'account delete ACCOUNT_ID --email EMAIL [--with-workspaces]',
+    summary:
+      'delete a person on request, as they could themselves: sign-in, address, names, keys and workspaces; the rest of the money is forfeited',
+    options: { email: text, 'with-workspaces': { type: 'boolean' } },
+    run: (context, [account], values) => accountDelete(context, account, values),
   },
   'sign-up show': {
     usage: 'sign-up show',

@@ -70,7 +70,8 @@ export async function signUpInvite(context: CliProcess, address: string | undefi
     return inviteToSignUp(pool, { email, actor: commandLine }, Date.now());
   });
   context.out(`${email} can sign up at ${origin}/sign-up until ${invitation.expires_at}`);
-  if (signIn.smtp !== undefined) await mailNow(signIn.smtp, signUpInvitationMail(origin, invitation), 'address');
+  if (signIn.smtp !== undefined)
+    await mailNow(signIn.smtp, origin, signUpInvitationMail(origin, invitation), 'address');
   return 0;
 }
 

@@ -25,6 +25,12 @@ export interface Mailer {
   close(): void;
 }
 
+/** Adds the host of the service to the subject of each mail, because people have accounts at many services. */
+export const namingService = (mailer: Mailer, origin: string): Mailer => ({
+  ...mailer,
+  send: ({ subject, ...mail }) => mailer.send({ ...mail, subject: `${subject} (${new URL(origin).host})` }),
+});
+
 /** Prints mails instead of sending them. For `npm start`, where all readers use one machine. */
 export const printMail = (write: (text: string) => void): Mailer => ({
   how: 'printed',

@@ -2,6 +2,7 @@ import { type AccountAnswer, operatorContracts } from '@sotto/contract/control/o
 import { type Nusd, usdToNusd } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { deletedByOperatorMail, deletePerson } from '../account-deletion/delete-person.ts';
 import { answerActs } from '../audit-log/read-acts.ts';
 import type { Actor } from '../audit-log/record-act.ts';
 import { setMonthlyGrant } from '../billing/monthly-grants/account-grant.ts';
@@ -18,7 +19,7 @@ import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
-import { accountErrors } from './account-errors.ts';
+import { accountErrors, deletionErrors } from './account-errors.ts';
 import {
   creditAsOperator,
   disableAccount,
@@ -43,6 +44,8 @@ export interface OperatorDependencies {
   readonly signUp: SignUpPolicy;
   readonly grants: Pick<MonthlyGrants, 'giveTo' | 'defaultNusd'>;
   readonly mailer: Mailer | undefined;
+  /** Revokes the keys of a deleted account. */
+  readonly endDeleted: (accountId: string) => Promise<void>;
   /** The public control origin. */
   readonly origin: string;
   readonly events: Pick<ControlEvents, 'taskFailed'>;
@@ -107,6 +110,17 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     },
     'POST /v1/operator/accounts/{id}/enable': async ({ caller, params: { id } }) =>
       projected(id, await enableAccount(pool, { accountId: id, actor: as(caller) })),
+
+    'POST /v1/operator/accounts/{id}/delete': async ({ caller, params: { id }, body }) => {
+      const { email, with_workspaces: withWorkspaces } = body;
+      const deletion = { accountId: id, email, withWorkspaces, actor: as(caller) };
+      orError(await deletePerson(pool, deletion, now()), deletionErrors(email));
+      await deps.endDeleted(id);
+      void deps.mailer
+        ?.send(deletedByOperatorMail(deps.origin, email))
+        .catch((error: unknown) => deps.events.taskFailed('mail', error));
+      return read(id);
+    },
 
     'GET /v1/operator/providers': async () => ({ data: await listProviders(pool, keeper, now()) }),
     'GET /v1/operator/orders': ({ query }) => listAllOrders(pool, query),

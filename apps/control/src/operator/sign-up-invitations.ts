@@ -31,6 +31,15 @@ export async function inviteToSignUp(
   });
 }
 
+/** Whether an operator's invitation of the address is valid. */
+export async function isInvitedToSignUp(client: pg.PoolClient, email: string, now: number): Promise<boolean> {
+  const { rowCount } = await client.query('select from sign_up_invitations where email = $1 and expires_at > $2', [
+    email,
+    new Date(now),
+  ]);
+  return rowCount === 1;
+}
+
 /** SQL: no user has verified the address of the invitation `i`. */
 export const isUnused = 'not exists (select from auth_user u where u.email = i.email and u.email_verified)';
 

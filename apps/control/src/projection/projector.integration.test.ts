@@ -119,8 +119,8 @@ describe('the shared state is freed', () => {
 
   it('of a deleted account, and a rebuild writes nothing of its keys', async () => {
     const { userId, workspaceId } = await owner();
-    const deleted = await deleteAccount(pool, userId, monthOf(Date.now()));
-    if ('obstacle' in deleted) throw new Error(deleted.obstacle);
+    const deleted = await deleteAccount(pool, userId, { month: monthOf(Date.now()) });
+    if ('obstacle' in deleted) throw new Error(deleted.obstacle.kind);
     while (await endAccount({ pool, projector }, deleted.accountId));
     await catchUp();
     expect(recordsNow()).toEqual(nothing);
@@ -136,7 +136,8 @@ describe('the shared state is freed', () => {
     await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
     const next = { ...(await createAccount(pool, { userId, name: email })), email };
     for (const role of ['member', 'owner'] as const) {
-      const { invitation } = await done(inviteAddress(pool, place, { email, role }, Date.now()));
+      const inviting = { ...place, mayInvite: async () => true };
+      const { invitation } = await done(inviteAddress(pool, inviting, { email, role }, Date.now()));
       const by = { token: invitation.token };
       const accepted = acceptInvitation(pool, { ...next, by }, { maxima: usualMaxima, now: Date.now() });
       const { formerPayerId } = await done(accepted);

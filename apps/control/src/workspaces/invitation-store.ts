@@ -18,6 +18,11 @@ const lifeMs = 7 * 24 * 60 * 60 * 1000;
 
 type Row = Omit<SqlRow<typeof workspaceInvitations>, 'workspace_id' | 'token_hash' | 'invited_by'>;
 
+export interface Inviting {
+  /** Whether the deployment admits an address. The answer does not depend on the accounts that exist. */
+  readonly mayInvite: (client: pg.PoolClient, email: string) => Promise<boolean>;
+}
+
 /** A new invitation. Only this answer contains its token. */
 export interface NewInvitation {
   readonly invitation: WorkspaceInvitationAnswer & { readonly token: string };
@@ -33,7 +38,9 @@ export type NotInvited =
   /** The address is in the workspace already. */
   | { readonly why: 'present' }
   /** Only a member can become the owner. */
-  | { readonly why: 'no_member' };
+  | { readonly why: 'no_member' }
+  /** The deployment does not admit the domain of the address. */
+  | { readonly why: 'domain' };
 
 /**
  * Invites an address. The answer is the same whether or not the address has an account. An earlier invitation of the
@@ -42,7 +49,7 @@ export type NotInvited =
  */
 export async function inviteAddress(
   pool: pg.Pool,
-  { accountId, workspaceId, maxima }: InWorkspace & Pick<Creation, 'maxima'>,
+  { accountId, workspaceId, maxima, mayInvite }: InWorkspace & Pick<Creation, 'maxima'> & Inviting,
   { email, role }: CreateInvitation,
   now: number,
 ): Promise<NewInvitation | Refused<NotInvited>> {
@@ -57,6 +64,7 @@ export async function inviteAddress(
     }
     if (present === 'owner' || (present !== undefined && role !== 'owner')) return refused('present');
     if (present === undefined && role === 'owner') return refused('no_member');
+    if (present === undefined && !(await mayInvite(client, email))) return refused('domain');
     await client.query(
       'delete from workspace_invitations where workspace_id = $1 and (email = $2 or expires_at <= $3)',
       [workspace.id, email, new Date(now)],

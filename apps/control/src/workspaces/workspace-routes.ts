@@ -14,12 +14,12 @@ import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
-import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
+import { type Inviting, inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { accessErrors, requireWorkspace } from './require-workspace.ts';
 import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } from './workspace-store.ts';
 
-export interface WorkspaceRoutesDependencies {
+export interface WorkspaceRoutesDependencies extends Inviting {
   readonly pool: pg.Pool;
   readonly projector: Projector;
   readonly maxima: Maxima;
@@ -95,8 +95,9 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       const workspaceId = params.id;
       await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
       await deps.admitMail(request, body.email);
-      const invited = await inviteAddress(pool, { accountId, workspaceId, maxima }, body, now());
-      const { invitation, workspace } = orError(invited, invitationErrors);
+      const inviting = { accountId, workspaceId, maxima, mayInvite: deps.mayInvite };
+      const invited = await inviteAddress(pool, inviting, body, now());
+      const { invitation, workspace } = orError(invited, invitationErrors(body.email));
       // Do not wait: the answer's time would reveal how long the mail took. The answer contains the token anyway.
       void deps.mailer
         ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))
@@ -134,12 +135,17 @@ const budgetErrors = {
   no_budget: () => notFound('budget'),
 };
 
-const invitationErrors = {
+const invitationErrors = (email: string) => ({
   ...creationErrors,
   default: () => conflict('A default workspace stays with its account.'),
   present: () => conflict('This address is in the workspace already.', 'email'),
   no_member: () => conflict('Only a member can become the owner: invite them first.', 'role'),
-};
+  domain: () =>
+    new ServiceError('forbidden', {
+      message: `This deployment does not admit the domain of ${email}. Ask its operator to invite the address first.`,
+      param: 'email',
+    }),
+});
 
 const withdrawalErrors = { ...accessErrors, no_invitation: () => notFound('invitation') };
 

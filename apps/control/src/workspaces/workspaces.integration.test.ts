@@ -46,7 +46,12 @@ async function shared(): Promise<Shared> {
   };
 }
 
-const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, workspaceId, maxima: usualMaxima });
+const as = ({ accountId }: Person, { workspaceId }: Shared) => ({
+  accountId,
+  workspaceId,
+  maxima: usualMaxima,
+  mayInvite: async () => true,
+});
 const page = { limit: 100 };
 
 async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole): Promise<Invited> {

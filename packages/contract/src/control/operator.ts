@@ -11,7 +11,7 @@ export const accountAnswerSchema = z.strictObject({
   id: z.uuid(),
   /** Null if no person signs in to it. */
   email: z.string().nullable(),
-  /** `deleted`: by its owner. No user belongs to it any more. */
+  /** `deleted`: by its owner or an operator. No user belongs to it any more. */
   state: z.enum(['active', 'disabled', 'deleted']),
   is_operator: z.boolean(),
   balance_usd: usd,
@@ -59,6 +59,15 @@ export const setMonthlyGrantSchema = z.strictObject({
     .max(1_000_000)
     .nullable()
     .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
+});
+
+/** Body of `POST /operator/accounts/:id/delete`. */
+export const deletePersonSchema = z.strictObject({
+  email: z.string().trim().toLowerCase().max(254).describe('The address of the person, so that no other is deleted.'),
+  with_workspaces: z
+    .boolean()
+    .default(false)
+    .describe('Delete also the workspaces of the account that other people use. Their keys there stop.'),
 });
 
 /** Answer of `GET /operator/providers`: health of the last 24 hours, and charges since the first of this month, UTC. */
@@ -204,6 +213,19 @@ export const operatorContracts = contracts({
     body: 'optional',
     answer: accountAnswerSchema,
     returns: 'The account.',
+  },
+  'POST /v1/operator/accounts/{id}/delete': {
+    operationId: 'deletePerson',
+    summary: 'Delete a person on request',
+    description:
+      'Does what `POST /auth/delete-account` does for its owner: ways to sign in, address, names, keys, workspaces and apps go at once, and the rest of the balance is forfeited. The ledger and usage stay, without a name. It cannot be undone.',
+    credentials: ['operator'],
+    params: { id: account },
+    body: deletePersonSchema,
+    answer: accountAnswerSchema,
+    returns: 'The account, which has no person any more.',
+    examples: { body: { email: 'ann@example.com' } },
+    errors: ['conflict'],
   },
   'GET /v1/operator/providers': {
     operationId: 'listProviders',

@@ -7,9 +7,9 @@ import { PublicAnswer, PublicAnswers } from './public-answer.ts';
 const large = { data: Array.from({ length: 200 }, (_, at) => ({ id: `model-${at}` })) };
 
 /** Serves one answer. Has been asked once, so that the answer is compressed for those who accept it. */
-async function serving(answer: object) {
+async function serving(answer: object, options = {}) {
   const app = Fastify();
-  const prepared = new PublicAnswer(JSON.stringify(answer));
+  const prepared = new PublicAnswer(JSON.stringify(answer), options);
   app.get('/', (request, reply) => prepared.send(request, reply));
   const ask = (headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
     app.inject({ method, url: '/', headers });
@@ -37,6 +37,12 @@ describe('a public answer', () => {
       expect(headers['content-encoding']).toBeUndefined();
       expect(rawPayload).toEqual(first.rawPayload);
     }
+  });
+
+  it('is compressed for its first caller if it is made so', async () => {
+    const { first } = await serving(large, { compressFirst: true });
+    expect(first.headers['content-encoding']).toBe('br');
+    expect(JSON.parse(brotliDecompressSync(first.rawPayload).toString())).toEqual(large);
   });
 
   it('is 304 for a caller that has it, whatever its compression, and a HEAD has no body', async () => {

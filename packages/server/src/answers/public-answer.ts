@@ -18,8 +18,8 @@ const preferred = Object.keys(compressions) as Compression[];
 const smallBytes = 1024;
 
 /**
- * An answer that is the same for every caller, ready as bytes. It is compressed once, when it is asked for a second
- * time: compressing an answer that is sent once costs more than sending it.
+ * An answer that is the same for every caller, ready as bytes. It is compressed once. By default that is when it is asked for a
+ * second time: compressing an answer that is sent once costs more than sending it.
  */
 export class PublicAnswer {
   readonly text: string;
@@ -27,9 +27,11 @@ export class PublicAnswer {
   /** Weak, because one tag stands for all compressions of the same content (RFC 9110, 8.8.1). */
   readonly #tag: string;
   readonly #compressed = new Map<Compression, Promise<Buffer>>();
-  #isAskedAgain = false;
+  #isAskedAgain: boolean;
 
-  constructor(text: string) {
+  /** `compressFirst`: the answer is so large that its first caller gets it compressed, too. */
+  constructor(text: string, { compressFirst = false }: { readonly compressFirst?: boolean } = {}) {
+    this.#isAskedAgain = compressFirst;
     this.text = text;
     this.#bytes = Buffer.from(text);
     this.#tag = `W/"${createHash('sha256').update(this.#bytes).digest('base64url').slice(0, 22)}"`;

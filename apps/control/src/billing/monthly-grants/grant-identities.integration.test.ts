@@ -35,7 +35,7 @@ const move = ({ userId }: SignedUp, local: string) =>
 const give = ({ accountId }: { readonly accountId: string }, more: Partial<typeof terms> = {}) =>
   giveGrant(pool, accountId, { ...terms, ...more });
 const leave = async ({ userId }: SignedUp, month = november): Promise<void> => {
-  expect(await deleteAccount(pool, userId, month)).toEqual({ accountId: expect.any(String) });
+  expect(await deleteAccount(pool, userId, { month })).toEqual({ accountId: expect.any(String) });
 };
 const grantOf = async ({ accountId }: { readonly accountId: string }, month = november): Promise<number> => {
   const { rows } = await pool.query<{ sum: number }>(
