@@ -45,13 +45,15 @@ export async function streamAnswer(
   const { end } = flow;
   const timing = { ...flow, tookMs };
   deps.meter.streamed(flow.pieces);
-  if (end === 'broke') log.brokeOff(route);
   const isTooLarge = output.isTooLarge?.() === true;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
   if (end === 'complete') client.end(output.lastFrames(end, metered));
   else if (end !== 'client_left') client.breakOff(output.lastFrames(end, metered));
   // The client is the cause of an answer that is too large, so it says nothing about the provider.
-  if (!isTooLarge) measure(deps, route, output.measured(timing, metered));
+  if (!isTooLarge) {
+    if (end === 'broke') log.brokeOff(route);
+    measure(deps, route, output.measured(timing, metered));
+  }
   log.ended(200, route, isTooLarge ? 'answer_too_large' : end === 'complete' ? undefined : end);
 }
 

@@ -59,6 +59,8 @@ interface AnyOutput {
 
 export interface StreamedOutput extends AnyOutput {
   readonly stream: FlowingAnswer;
+  /** True for a whole answer that is relayed as it comes. */
+  readonly isWhole?: boolean;
   /** True if the broker ended the answer because it had more output than its hold allows. */
   isTooLarge?(): boolean;
   /** Returns the last frames, to send after the settlement. After those of an answer that is not whole, the connection breaks off. */

@@ -74,7 +74,8 @@ async function serve<Question extends AdmissionQuestion>(
   switch (tried.end) {
     case 'served': {
       const { success } = tried;
-      serving.log.attemptServed(tried.route, success.stream === undefined ? 'whole' : 'streamed', tried.tookMs);
+      const isWhole = success.stream === undefined || success.isWhole === true;
+      serving.log.attemptServed(tried.route, isWhole ? 'whole' : 'streamed', tried.tookMs);
       // An attempt that has output is the last one. A long stream must not keep its long prompt in memory.
       serving.question.forget();
       serving.exchange.freeMemory();

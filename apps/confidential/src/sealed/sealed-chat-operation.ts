@@ -36,6 +36,7 @@ export const sealedChatOperation = ({
           contentType: attempt.contentType,
           relayedHeaders: attempt.relayedHeaders,
         },
+        isWhole: !stream,
         served: ({ tookMs }) => ({ ...served(), firstTokenMs: tookMs }),
         isTooLarge: () => attempt.isTooLong,
         // The client would take our words amid ciphertext for the enclave's. A body without its end says enough.

@@ -17,7 +17,9 @@ export async function inTransaction<T>(
     await client.query(mode === undefined ? 'begin' : `begin ${mode}`);
     const result = await work(client);
     if (result instanceof Refused) {
-      await client.query('rollback');
+      await client.query('rollback').catch(() => {
+        isUnusable = true;
+      });
       return result;
     }
     const { command } = await client.query('commit');
