@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
-import { type ErrorTrace, limitRepeats } from '@sotto/server';
+import { type ErrorTrace, limitChanges, limitRepeats } from '@sotto/server';
 import { adviceOnTrouble } from '@sotto/state';
 import { ownSecretProblem } from '@sotto/wire';
 import type { Logger } from 'pino';
@@ -122,10 +122,11 @@ export function brokerEvents(logger: Logger): BrokerEvents {
       ),
     redisDenied: () =>
       logger.error({ cause: 'NOPERM', fix: adviceOnTrouble('NOPERM') }, "Redis refuses this broker's user a command"),
-    redisConnection: (cause) =>
+    redisConnection: limitChanges((cause: string | undefined) =>
       cause === undefined
-        ? limited('info', '', {}, 'connected to Redis')
-        : limited('error', cause, { cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+        ? logger.info('connected to Redis')
+        : logger.error({ cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+    ),
     redisVolatile: ({ problem }) => limited('error', problem, { problem }, 'not ready'),
     attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
     collateralExpiring: (document, until) =>

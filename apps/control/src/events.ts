@@ -1,4 +1,4 @@
-import { type ErrorTrace, limitRepeats, traceOf } from '@sotto/server';
+import { type ErrorTrace, limitChanges, limitRepeats, traceOf } from '@sotto/server';
 import { adviceOnTrouble, StateUnavailableError } from '@sotto/state';
 import type { FileProblem } from '@sotto/yaml';
 import type { Logger } from 'pino';
@@ -119,16 +119,22 @@ export function controlEvents(logger: Logger): ControlEvents {
       }
       const cause = causeOf(error);
       const trace = traceOf(error);
-      limited('warn', `${task} ${cause ?? trace.name}`, { task, ...trace, ...(cause && { cause }) }, 'task failed');
+      limited(
+        'warn',
+        `${task} ${cause ?? trace.name} ${trace.at}`,
+        { task, ...trace, ...(cause && { cause }) },
+        'task failed',
+      );
     },
     databaseNotReady: (error) => {
       const cause = causeOf(error) ?? traceOf(error).name;
       limited('warn', cause, { cause }, 'database not ready');
     },
-    redisConnection: (cause) =>
+    redisConnection: limitChanges((cause: string | undefined) =>
       cause === undefined
-        ? limited('info', '', {}, 'connected to Redis')
-        : limited('error', cause, { cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+        ? logger.info('connected to Redis')
+        : logger.error({ cause, fix: adviceOnTrouble(cause) }, 'no connection to Redis'),
+    ),
     redisVolatile: ({ problem }) => limited('error', problem, { problem }, 'not ready'),
     redisDenied: () =>
       logger.error({ cause: 'NOPERM', fix: adviceOnTrouble('NOPERM') }, "Redis denies control's user a command"),

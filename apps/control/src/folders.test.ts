@@ -53,3 +53,25 @@ it('SQL code returns refusals, and routes give them public sentences', () => {
   const speaking = hasSql.filter(([, text]) => /\bServiceError\b|\bnotFound\b/.test(text));
   expect(speaking.map(([path]) => path)).toEqual([]);
 });
+
+it('every refusal is looked at, because a call that drops one would commit', () => {
+  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /(?<!\.test|\.integration)\.ts$/.test(path))
+    .map((path) => [path, readFileSync(join(root, path), 'utf8')] as const);
+  const declared = sources.flatMap(([, text]) =>
+    [
+      ...text.matchAll(
+        /(?:function (\w+)|const (\w+) =)(?:(?!\n\n|\bfunction\b)[\s\S])*?\): Promise<[^{]*?\bRefused</g,
+      ),
+    ].map(([, name, constant]) => name ?? constant ?? ''),
+  );
+  const names = new Set(declared.filter((name) => name !== ''));
+  expect(names).toContain('lockWorkspace');
+  expect(names.size).toBeGreaterThan(15);
+  const dropped = sources.flatMap(([path, text]) =>
+    [...text.matchAll(/(?<![(,?:=]\s*)\n *await (\w+)\(/g)].flatMap(([, name = '']) =>
+      names.has(name) ? [`${path}: ${name}`] : [],
+    ),
+  );
+  expect(dropped).toEqual([]);
+});

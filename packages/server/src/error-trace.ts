@@ -8,7 +8,8 @@ export interface ErrorTrace {
 }
 
 const nameLike = /^[A-Za-z_$][\w$]{0,63}$/;
-const codeLike = /^(?:[A-Z][A-Z0-9_]{0,63}|[0-9A-Z]{1,5}|\d{1,5})$/;
+/** What a code of an error looks like. Anything else may be content. */
+export const codeLike = /^(?:[A-Z][A-Z0-9_]{0,63}|[0-9A-Z]{1,5}|\d{1,5})$/;
 /** The start of a stack, before its message: `Error: `, `TypeError [ERR_SOMETHING]: `. */
 const stackHead = /^[\w$.]+(?: \[\w+\])?(?:: )?/;
 /** `at f (file:///a/b.ts:1:2)`, `at async node:internal/x:1:2`. A place ends in a line and a column. */

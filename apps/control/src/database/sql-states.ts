@@ -1,3 +1,5 @@
+import { codeLike } from '@sotto/server';
+
 /** Names of the conditions that operators meet (PostgreSQL, appendix A). */
 const conditions: Readonly<Record<string, string>> = {
   '08006': 'connection_failure',
@@ -36,7 +38,7 @@ const conditions: Readonly<Record<string, string>> = {
  */
 export function causeOf(error: unknown): string | undefined {
   for (let next: unknown = error; next instanceof Error; next = next.cause) {
-    if (!('code' in next) || typeof next.code !== 'string' || !/^\w{1,40}$/.test(next.code)) continue;
+    if (!('code' in next) || typeof next.code !== 'string' || !codeLike.test(next.code)) continue;
     const condition = conditions[next.code];
     return condition === undefined ? next.code : `${next.code} ${condition}`;
   }

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { pendingMigrations } from '../database/migrate.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
+import { counted } from './counted.ts';
 
 const subject = 'Postgres';
 const oldest = 15;
@@ -14,6 +15,7 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
     statement_timeout: timeoutMs,
   });
   client.on('error', () => {});
+  const findings: Finding[] = [];
   try {
     await client.connect();
     const askedAt = now();
@@ -23,21 +25,27 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
     const ours = now();
     const [row] = rows;
     const major = Math.floor(Number(row?.version) / 10_000);
-    const findings: Finding[] = [
+    findings.push(
       major >= oldest
         ? ok(subject, `version ${major} answers`)
         : wrong(subject, `version ${major} answers`, `Upgrade it: Sotto needs version ${oldest} or later.`),
       compareClocks('Postgres’ clock', { ours, theirs: Number(row?.ms), tookMs: ours - askedAt }),
-    ];
+    );
     if (row?.replica === true) {
       findings.push(wrong(subject, 'is a standby', 'Point DATABASE_URL to the primary, or promote this server.'));
     }
     findings.push(...(await examineRoom(client)));
-    return [...findings, await examineSchema(client)];
+    findings.push(await examineSchema(client));
+    return findings;
   } catch (error) {
     const reason = reasonOf(error);
-    const found = /^28/.test(reason) ? 'rejects the user or the password of DATABASE_URL' : 'cannot be reached';
-    return [wrong(subject, `${found} (${reason})`, adviceFor(reason))];
+    const isConnected = findings.length > 0;
+    const found = /^28/.test(reason)
+      ? 'rejects the user or the password of DATABASE_URL'
+      : isConnected
+        ? 'fails'
+        : 'cannot be reached';
+    return [...findings, wrong(subject, `${found} (${reason})`, adviceFor(reason))];
   } finally {
     await client.end().catch(() => {});
   }
@@ -53,6 +61,13 @@ function adviceFor(reason: string): string {
       return 'Create the database that DATABASE_URL names, or correct the name.';
     case '53100':
       return 'Its disk is full, so nothing is booked: free space, or enlarge the disk (docs/operate/overload-and-faults.md).';
+    case '53200':
+      return 'It has no memory left: give it more, or lower `work_mem` and `max_connections`.';
+    case '57014':
+      return 'A small query took longer than 5 s: look at the load of its disk and at its log.';
+    case '58030':
+    case '58P01':
+      return 'Its disk fails: look at its log and at the kernel’s.';
     case '53300':
       return 'All its connections are taken: raise `max_connections`, or start fewer control processes.';
     case '57P03':
@@ -85,10 +100,11 @@ async function examineRoom(client: pg.Client): Promise<Finding[]> {
     return [];
   } catch (error) {
     const reason = reasonOf(error);
-    if (!/^(53|58)/.test(reason)) throw error;
-    return [wrong(subject, `cannot write (${reason})`, adviceFor(reason))];
+    // A limit of temporary files, which no booking needs.
+    if (reason.startsWith('53400')) return [];
+    return [wrong(subject, `cannot write to its disk (${reason})`, adviceFor(reason))];
   } finally {
-    await client.query('rollback');
+    await client.query('rollback').catch(() => {});
   }
 }
 
@@ -97,14 +113,14 @@ async function examineSchema(client: pg.Client): Promise<Finding> {
   if (missing.length > 0) {
     return wrong(
       'schema',
-      `${missing.length} migrations are missing, from ${missing[0]}`,
+      `lacks ${counted(missing.length, 'migration')}, from ${missing[0]}`,
       'Run `sotto-control migrate`, or start control, which migrates first.',
     );
   }
   return unknown > 0
     ? warning(
         'schema',
-        `is ${unknown} migrations newer than this release`,
+        `is ${counted(unknown, 'migration')} newer than this release`,
         'Finish the upgrade: run the release that migrated it.',
       )
     : ok('schema', 'is up to date');

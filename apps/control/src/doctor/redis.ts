@@ -44,7 +44,12 @@ export async function examineRedis(
   } catch (error) {
     const cause = reasonOf(error);
     const advice = adviceOnTrouble(cause);
-    const found = isRejected(cause) ? 'rejects the user or the password of REDIS_URL' : 'cannot be reached';
+    const found =
+      cause === 'NOPERM'
+        ? 'gives the user of REDIS_URL too few rights'
+        : isRejected(cause)
+          ? 'rejects the user or the password of REDIS_URL'
+          : 'cannot be reached';
     return [wrong(subject, `${found} (${cause})`, `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`)];
   }
 }
@@ -156,9 +161,12 @@ async function examineEpochs(state: State): Promise<Finding> {
 
 /** Control books a settlement within a second. It tries again after 5 s, and another process takes over within 30 s. */
 const stuckMs = 60_000;
+/** The time after which doctor looks whether old settlements were booked. */
+const againMs = 2_000;
 
 async function examineSettlements(state: State, now: () => number): Promise<Finding> {
-  const waiting = await Promise.all(shards.map((shard) => state.readSettlements(shard, '0-0', looked)));
+  const read = () => Promise.all(shards.map((shard) => state.readSettlements(shard, '0-0', looked)));
+  const waiting = await read();
   const count = waiting.reduce((sum, some) => sum + some.length, 0);
   if (count === 0) return ok('settlements', 'none are waiting for the ledger');
   const isBehind = waiting.some((some) => some.length >= looked);
@@ -167,11 +175,18 @@ async function examineSettlements(state: State, now: () => number): Promise<Find
   const ageMs = now() - oldest;
   const found = `${isBehind ? 'more than ' : ''}${count === 1 ? '1 is' : `${count} are`} waiting for the ledger, the oldest for ${shownAge(ageMs)}`;
   if (ageMs >= stuckMs) {
-    const advice =
-      'Nothing is booked. Check that control runs; in its log, `task failed` with the task `settler` has the cause.';
-    return wrong('settlements', found, advice);
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+    const later = await read();
+    const isStuck = waiting.map(([first], at) => first !== undefined && later[at]?.[0]?.streamId === first.streamId);
+    const stuck = isStuck.filter(Boolean).length;
+    const some = stuck < waiting.filter(([first]) => first !== undefined).length;
+    const advice = 'Check that control runs; in its log, `task failed` with the task `settler` has the cause.';
+    if (stuck > 0) {
+      const what = some ? `${counted(stuck, 'shard')} of ${shards.length} books nothing.` : 'Nothing is booked.';
+      return wrong('settlements', found, `${what} ${advice}`);
+    }
   }
-  return isBehind
+  return isBehind || ageMs >= stuckMs
     ? warning('settlements', found, 'The settler is behind. Check that control runs and that Postgres is fast enough.')
     : ok('settlements', found);
 }

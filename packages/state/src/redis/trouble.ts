@@ -8,7 +8,7 @@ export function causeOfTrouble(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
   // A cluster's client reports that no node could be asked, with the error of the last one.
   if ('lastNodeError' in error && error.lastNodeError instanceof Error) return causeOfTrouble(error.lastNodeError);
-  const [word] = /^[A-Z]{4,16}\b/.exec(error.message) ?? [];
+  const [word] = /^[A-Z]{3,16}\b/.exec(error.message) ?? [];
   if (error.name === 'ReplyError' && word !== undefined) return word;
   return 'code' in error && typeof error.code === 'string' ? error.code : 'no answer';
 }
@@ -20,6 +20,8 @@ export function adviceOnTrouble(cause: string): string {
       return 'correct the user and the password in REDIS_URL';
     case 'NOAUTH':
       return 'put a password into REDIS_URL: this Redis asks for one';
+    case 'LOADING':
+      return 'wait: Redis reads its data from disk';
     case 'NOPERM':
       return 'make the user of REDIS_URL anew with deploy/redis/acl-user.sh; `ACL LOG` names the command';
     default:

@@ -28,8 +28,8 @@ it('takes what is given rather than what the list says', () => {
     imported({ ...entry, pricing: listed }, given).file.models[0]?.routes[0]?.pricing;
   // The prices for cached tokens and long prompts belong to the price that was replaced.
   expect(prices({ input: 3, output: 4 })).toEqual({ input: 3, output: 4 });
-  expect(prices({ input: 3 })).toEqual({ input: 3, output: 8 });
-  expect(prices({ output: 0 })).toEqual({ input: 2, output: 0 });
+  expect(prices({ input: 3 }, pricing)).toEqual({ input: 3, output: 8 });
+  expect(prices({ output: 0 }, pricing)).toEqual({ input: 2, output: 0 });
   // The list's prices are not read if all are given.
   for (const odd of [{ prompt: '-1' }, { prompt: '0', completion: '0' }, 'free']) {
     expect(prices({ input: 3, output: 4 }, odd)).toEqual({ input: 3, output: 4 });
@@ -38,4 +38,21 @@ it('takes what is given rather than what the list says', () => {
     context_length: 8192,
     max_output_tokens: 8192,
   });
+});
+
+it.each<[string, object]>([
+  ['it charges for each request', { ...pricing, request: '0.01' }],
+  ['it costs more at some times of the day', { ...pricing, overrides: [{ utc_start: '08:00', prompt: '0.00001' }] }],
+])('leaves out a model whose fee no given price replaces: %s', (reason, listed) => {
+  const { leftOut } = imported({ ...entry, pricing: listed }, { input: 3, output: 4 });
+  expect(leftOut).toMatchObject([{ id: 'lab/one', reason: expect.stringContaining(reason) }]);
+});
+
+it.each<[string, object]>([
+  ['long prompts', { ...pricing, overrides: [{ min_prompt_tokens: 100_000, prompt: '0.000004' }] }],
+  ['reasoning', { ...pricing, internal_reasoning: '0.00001' }],
+  ['writes to a cache', { ...pricing, input_cache_write: '0.00001' }],
+])('leaves out a model whose list prices %s, if only one base price is given', (_, listed) => {
+  const { leftOut } = imported({ ...entry, pricing: listed }, { input: 3 });
+  expect(leftOut).toMatchObject([{ reason: expect.stringContaining('give both') }]);
 });

@@ -5,7 +5,7 @@ import { effortLadder } from '../../parameters/effort.ts';
 import { knownParameters } from '../../parameters/parameter-names.ts';
 import { type CatalogFileRoute, type catalogFileSchema, modelIdPattern } from '../catalog-file.ts';
 import { type ListEntry, readList } from './list-entry.ts';
-import { chargesForImages, isFree, pricingOf } from './list-pricing.ts';
+import { chargesForImages, feeIn, isFree, pricingOf } from './list-pricing.ts';
 
 /** A catalog file before defaults are filled in. */
 export type CatalogFileInput = z.input<typeof catalogFileSchema>;
@@ -92,8 +92,8 @@ function modelOf(entry: ListEntry, options: ImportOptions): ModelInput | { reado
 type PricingInput = ModelInput['routes'][number]['pricing'];
 
 /**
- * The prices of a model. A price that is given replaces all prices of the list, except the other base price if that is not given:
- * the list's prices for cached tokens and long prompts belong to the prices that were replaced.
+ * The prices of a model. Both base prices, if given, replace all prices per token of the list: those for cached tokens and long prompts
+ * belong to what was replaced. One alone replaces only itself, so the list must not have prices that depend on it.
  */
 function pricesOf(
   entry: ListEntry,
@@ -101,6 +101,8 @@ function pricesOf(
   given: ImportOptions['given'],
 ): { readonly pricing: PricingInput } | { readonly reason: string } {
   const isWhole = given.input !== undefined && (kind === 'embedding' || given.output !== undefined);
+  const fee = feeIn(entry);
+  if (fee !== undefined) return { reason: fee };
   const read = isWhole ? undefined : pricingOf(entry);
   if (read?.ok === false) return { reason: read.reason };
   const listed = read?.value ?? {};
@@ -112,6 +114,9 @@ function pricesOf(
   }
   if (kind === 'embedding') return { pricing: { input } };
   const isListed = given.input === undefined && given.output === undefined;
+  if (!isListed && (listed.tiers ?? listed.reasoning ?? listed.cache_write) !== undefined) {
+    return { reason: 'its list has more prices than these two: give both --input-price and --output-price' };
+  }
   return { pricing: { ...(isListed ? listed : {}), input, output } };
 }
 

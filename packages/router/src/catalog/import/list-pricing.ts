@@ -72,7 +72,8 @@ export function pricingOf(entry: ListEntry): Outcome<Pricing | undefined> {
   const parsed = pricingSchema.safeParse(entry.pricing);
   if (!parsed.success) return refused(isUnreadable);
   const pricing = parsed.data;
-  if (isAbove(pricing.request, 0)) return refused('it charges for each request, which a catalog cannot say');
+  const fee = feeOf(pricing);
+  if (fee !== undefined) return refused(fee);
   try {
     const read = pricing.prompt != null ? perToken(pricing) : perMillion(pricing);
     if (read === undefined) return { ok: true, value: undefined };
@@ -84,6 +85,31 @@ export function pricingOf(entry: ListEntry): Outcome<Pricing | undefined> {
     throw error;
   }
 }
+
+/** Returns what a model costs beyond prices per token, which a catalog cannot say and no price of an operator replaces. */
+export function feeIn(entry: ListEntry): string | undefined {
+  const { data: pricing } = pricingSchema.safeParse(entry.pricing);
+  return pricing && feeOf(pricing);
+}
+
+function feeOf(pricing: ListedPricing): string | undefined {
+  if (isAbove(pricing.request, 0)) return 'it charges for each request, which a catalog cannot say';
+  for (const override of pricing.overrides ?? []) {
+    const timed = isTimed(override);
+    if (!timed && override.min_prompt_tokens != null) continue;
+    const dearer = (['prompt', 'completion', 'input_cache_read', 'input_cache_write'] as const).some((name) =>
+      isAbove(override[name], Number(pricing[name] ?? pricing.prompt)),
+    );
+    const when = timed ? 'at some times of the day' : 'on some condition';
+    if (dearer) return `it costs more ${when}, which a catalog cannot say`;
+  }
+  return undefined;
+}
+
+type Override = NonNullable<ListedPricing['overrides']>[number];
+
+const isTimed = ({ utc_start, utc_end, utc_days }: Override): boolean =>
+  [utc_start, utc_end, utc_days].some((each) => each != null);
 
 /**
  * Whether images cost more than the tokens they count as. Then the broker would charge too little for requests with
@@ -101,16 +127,8 @@ function perToken(pricing: ListedPricing): Pricing {
   const reasoning = nonzero(pricing.internal_reasoning, 6);
   const tiers = [];
   for (const override of pricing.overrides ?? []) {
-    const timed = [override.utc_start, override.utc_end, override.utc_days].some((each) => each != null);
-    if (!timed && override.min_prompt_tokens != null) {
-      tiers.push({ above_prompt_tokens: override.min_prompt_tokens, ...tokenPricesOf(ownNames(override), 6) });
-      continue;
-    }
-    const dearer = (['prompt', 'completion', 'input_cache_read', 'input_cache_write'] as const).some((name) =>
-      isAbove(override[name], Number(pricing[name] ?? pricing.prompt)),
-    );
-    const when = timed ? 'at some times of the day' : 'on some condition';
-    if (dearer) throw new PriceError(`it costs more ${when}, which a catalog cannot say`);
+    if (isTimed(override) || override.min_prompt_tokens == null) continue;
+    tiers.push({ above_prompt_tokens: override.min_prompt_tokens, ...tokenPricesOf(ownNames(override), 6) });
   }
   return {
     ...tokenPricesOf(ownNames(pricing), 6),
