@@ -6,7 +6,7 @@ export {
   type Route,
 } from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
-export { type CatalogFileInput, importModels, writeCatalog } from './catalog/import/import-models.ts';
+export { type CatalogFileInput, type Imported, importModels, writeCatalog } from './catalog/import/import-models.ts';
 export { modelList } from './catalog/model-list.ts';
 export { checkCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';

@@ -76,7 +76,7 @@ export class Breaker {
 const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 function kindOf(error: unknown): string {
-  const name = error instanceof Error ? error.name : 'unknown';
-  const code = error instanceof Error && error.message.match(/^[A-Z]{4,16}\b/)?.[0];
+  const name = error instanceof Error && error.name !== 'Error' ? error.name : 'no answer';
+  const code = error instanceof Error && error.message.match(/^[A-Z]{3,16}\b/)?.[0];
   return code ? `${name} ${code}` : name;
 }

@@ -97,7 +97,10 @@ describe('sotto-control catalog import', () => {
     };
     const given = ['--input-price', '3', '--output-price', '4', '--context-length', '8192'];
     const made = await catalog(['import', '-', '--provider', 'acme', ...given], { input: JSON.stringify([listed]) });
-    expect(made).toMatchObject({ code: 0, error: '1 model, 0 left out' });
+    expect(made).toMatchObject({
+      code: 0,
+      error: 'the given prices replace those of the list for 1 model\n1 model, 0 left out',
+    });
     expect(made.out).toContain('pricing: { input: 3, output: 4 }');
     expect(made.out).toContain('context_length: 8192');
   });

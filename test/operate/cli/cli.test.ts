@@ -146,6 +146,30 @@ describe('sotto-control', () => {
     expect((await run(list)).out).toBe('');
   });
 
+  it('invites all addresses of a file by the command of the guide, or none if one is malformed', async () => {
+    const line = documentedBlock('docs/operate/people.md', 'invite-many').trim();
+    const invite = async (people: string) => {
+      await writeFile(join(folder, 'people.txt'), people);
+      const [args = ''] = line.replace('sotto-control ', '').split(' < ');
+      const program = [process.execPath, ...fromSource, join(root, programOf('apps/control/src/main.ts'))];
+      const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example', SIGN_UP: 'invited' };
+      return runToEnd('sh', ['-c', `"$@" < people.txt`, 'sh', ...program, ...args.split(' ')], folder, environment);
+    };
+    const malformed = await invite('one@example.com\nnot an address\n');
+    expect(malformed).toMatchObject({ code: 2, out: '', error: expect.stringContaining('the address is "not"') });
+    const invited = await invite('One@example.com\n\ntwo@example.com, three@example.com\none@example.com\n');
+    expect(invited.out.split('\n').map((each) => each.split(' ')[0])).toEqual([
+      'one@example.com',
+      'two@example.com',
+      'three@example.com',
+    ]);
+    expect(invited.code).toBe(0);
+    const shown = await control(['sign-up', 'show'], {
+      ...{ DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example', SIGN_UP: 'invited' },
+    });
+    expect(shown.out.match(/^invited: /gm)).toHaveLength(3);
+  });
+
   it('prints another link to set a password', async () => {
     const environment = { DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example' };
     await control(['account', 'create', 'lost@example.com'], environment);

@@ -3,7 +3,16 @@ import { parseJson, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
 import { counted } from '../doctor/counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
-import { factsOf, type ImportValues, isUrl, parseOption, privacyClassOf, readSource, shown } from './read-source.ts';
+import {
+  factsOf,
+  type ImportValues,
+  isUrl,
+  parseOption,
+  privacyClassOf,
+  readSource,
+  shown,
+  tellOfImport,
+} from './read-source.ts';
 
 /**
  * Writes a catalog file from a provider’s own list of models (in OpenAI’s or OpenRouter’s shape), and reports which
@@ -36,8 +45,8 @@ export async function catalogImport(
       `${shown(source)} is not a list of models; it must be {"data": [{"id": ...}, ...]} or [{"id": ...}, ...]`,
     );
   }
-  const { file, leftOut } = imported;
-  for (const { id, reason } of leftOut) context.error(`left out: ${id}: ${reason}`);
+  const { file } = imported;
+  const leftOut = tellOfImport(context, imported);
   if (file.models.length === 0) throw new CliError('no model of the list can be imported; nothing was written');
   const text = writeCatalog(file, fileHeader(source, provider));
   const { problems } = checkCatalog(text, undefined, asOf);

@@ -197,9 +197,9 @@ const commands: Readonly<Record<string, Command>> = {
     run: signUpShow,
   },
   'sign-up invite': {
-    usage: 'sign-up invite EMAIL',
-    summary: 'let an address of any domain sign up within seven days',
-    run: (context, [email]) => signUpInvite(context, email),
+    usage: 'sign-up invite EMAIL... | -',
+    summary: 'let addresses of any domain sign up within seven days; - reads them from standard input',
+    run: (context, emails) => signUpInvite(context, emails),
   },
   'acts list': {
     usage: 'acts list',

@@ -60,18 +60,28 @@ export async function operatorList(context: CliProcess): Promise<number> {
   return 0;
 }
 
-/** Invites an address to sign up, by mail if it is configured. */
-export async function signUpInvite(context: CliProcess, address: string | undefined): Promise<number> {
-  const email = readAddress(address);
+/** Invites addresses to sign up, by mail if it is configured. `-` stands for the addresses on standard input. Invites none if one is malformed. */
+export async function signUpInvite(context: CliProcess, given: readonly string[]): Promise<number> {
+  const texts =
+    given.join() === '-' ? (await context.readInput()).split(/[\s,;]+/).filter((text) => text !== '') : given;
+  if (texts.length === 0) throw new UsageError('an address is missing; write it as ann@example.com, or - to read them');
+  const emails = [...new Set(texts.map(readAddress))];
   const { origin, signIn } = required(readLinkSettings(context.environment));
-  const invitation = await withDatabase(context, async (pool) => {
+  const invitations = await withDatabase(context, async (pool) => {
     if ((await signUpPolicy(pool, signIn.signUp, Date.now).mode()).mode === 'closed')
       throw new CliError('sign-up is closed, also for invited people; set SIGN_UP=invited to admit them');
-    return inviteToSignUp(pool, { email, actor: commandLine }, Date.now());
+    const made = [];
+    for (const email of emails) made.push(await inviteToSignUp(pool, { email, actor: commandLine }, Date.now()));
+    return made;
   });
-  context.out(`${email} can sign up at ${origin}/sign-up until ${invitation.expires_at}`);
-  if (signIn.smtp !== undefined)
-    await mailNow(signIn.smtp, origin, signUpInvitationMail(origin, invitation), 'address');
+  for (const { email, expires_at } of invitations)
+    context.out(`${email} can sign up at ${origin}/sign-up until ${expires_at}`);
+  if (signIn.smtp === undefined) return 0;
+  for (const [at, invitation] of invitations.entries())
+    await mailNow(signIn.smtp, origin, signUpInvitationMail(origin, invitation), 'address').catch((error: unknown) => {
+      const left = emails.slice(at).join(', ');
+      throw error instanceof CliError ? new CliError(`${error.message}. Not mailed: ${left}`) : error;
+    });
   return 0;
 }
 

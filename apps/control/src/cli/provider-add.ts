@@ -23,6 +23,7 @@ import {
   loopbackHosts,
   parseOption,
   privacyClassOf,
+  tellOfImport,
 } from './read-source.ts';
 
 /** A model server answers a question of one token within this time. */
@@ -162,7 +163,7 @@ async function listed(context: CliProcess, url: URL, given: Given): Promise<Foun
     ...{ provider: id, creator: id, privacyClass, asOf: today(), given: { contextLength, input, output } },
   });
   if (imported === undefined) throw new CliError(`${base}/models is not a list of models in OpenAI's shape`);
-  for (const { id: model, reason } of imported.leftOut) context.error(`left out: ${model}: ${reason}`);
+  tellOfImport(context, imported);
   const ask = askServer(base, fetch, answerMs, key);
   return {
     entry: { id, name: id, adapter: 'openai', base_url: base },

@@ -1,5 +1,7 @@
+import type { Imported } from '@sotto/router';
 import { isOwnSecret, ownSecretProblem, type PrivacyClass, privacyClassSchema } from '@sotto/wire';
 import type { z } from 'zod';
+import { counted } from '../doctor/counted.ts';
 import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 
 const timeoutMs = 30_000;
@@ -91,6 +93,13 @@ export const factsOf = (values: ImportValues) => ({
     '--output-price must be USD per million tokens, with at most six decimals',
   ),
 });
+
+/** Tells which models of a list were not imported, and how many prices were replaced. Returns the former. */
+export function tellOfImport({ error }: CliProcess, { leftOut, repriced }: Imported): Imported['leftOut'] {
+  for (const { id, reason } of leftOut) error(`left out: ${id}: ${reason}`);
+  if (repriced > 0) error(`the given prices replace those of the list for ${counted(repriced, 'model')}`);
+  return leftOut;
+}
 
 /** Parses an option, or throws a `UsageError` that says what it takes. */
 export function parseOption<Value>(given: unknown, schema: z.ZodType<Value>, otherwise: string): Value {

@@ -31,6 +31,8 @@ export interface Imported {
   readonly file: CatalogFileInput;
   /** The entries that were not imported, with the reason, in the order of the list. */
   readonly leftOut: readonly { readonly id: string; readonly reason: string }[];
+  /** The number of imported models whose prices in the list were replaced by given ones. */
+  readonly repriced: number;
 }
 
 /**
@@ -43,6 +45,7 @@ export function importModels(list: unknown, options: ImportOptions): Imported | 
   if (read === undefined) return undefined;
   const models = new Map<string, ModelInput>();
   const leftOut: { id: string; reason: string }[] = [];
+  let repriced = 0;
   const leave = ({ id }: ListEntry, reason: string): void => {
     leftOut.push({ id: plainText(id), reason });
   };
@@ -50,12 +53,17 @@ export function importModels(list: unknown, options: ImportOptions): Imported | 
     const made = modelOf(entry, options);
     if ('reason' in made) leave(entry, made.reason);
     else if (models.has(made.id)) leave(entry, `another model of the list is ${made.id} too`);
-    else models.set(made.id, made);
+    else {
+      models.set(made.id, made);
+      if (entry.pricing != null && isPriced(options.given)) repriced += 1;
+    }
   }
   if (read.nameless > 0) leftOut.push({ id: `${read.nameless} entries`, reason: 'they have no `id`' });
   const byId = [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { file: { as_of: options.asOf, models: byId }, leftOut };
+  return { file: { as_of: options.asOf, models: byId }, leftOut, repriced };
 }
+
+const isPriced = ({ input, output }: ImportOptions['given']): boolean => input !== undefined || output !== undefined;
 
 function modelOf(entry: ListEntry, options: ImportOptions): ModelInput | { readonly reason: string } {
   const { given } = options;
@@ -113,11 +121,10 @@ function pricesOf(
     return { reason: 'the list has no price for it: give one with --input-price and --output-price' };
   }
   if (kind === 'embedding') return { pricing: { input } };
-  const isListed = given.input === undefined && given.output === undefined;
-  if (!isListed && (listed.tiers ?? listed.reasoning ?? listed.cache_write) !== undefined) {
+  if (isPriced(given) && (listed.tiers ?? listed.reasoning ?? listed.cache_write) !== undefined) {
     return { reason: 'its list has more prices than these two: give both --input-price and --output-price' };
   }
-  return { pricing: { ...(isListed ? listed : {}), input, output } };
+  return { pricing: { ...(isPriced(given) ? {} : listed), input, output } };
 }
 
 /** Matches names of models that are not text models, for lists that do not state the type. */
