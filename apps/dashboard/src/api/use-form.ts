@@ -2,6 +2,7 @@ import type { ParamsOf } from '@sotto/contract';
 import type { ControlContracts } from '@sotto/contract/control';
 import { useEffect, useState } from 'react';
 import { typedUsd } from '../format/format.ts';
+import { useSignedIn } from '../session/session.ts';
 import { makeTabState } from '../session/tab-state.ts';
 import { bodies } from './bodies.ts';
 import { type Answer, type Body, type BodyRoute, callWith } from './call.ts';
@@ -136,7 +137,8 @@ export function useForm<Key extends BodyRoute, Result>(
 ): RouteForm<Key, Result> {
   const fields = bodies[route] ?? {};
   const start: Draft = started ?? {};
-  const place = `${route} ${JSON.stringify(params)}`;
+  // An answer may arrive after another user has signed in, who must not get what this one typed.
+  const place = `${useSignedIn()?.id} ${route} ${JSON.stringify(params)}`;
   const [draft, setDraft] = useState<Draft>(() => kept.now()[place] ?? {});
   const [mistakes, setMistakes] = useState<Readonly<Record<string, string>>>({});
   // It was kept for this form. The next one begins anew.
