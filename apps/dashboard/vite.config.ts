@@ -23,10 +23,11 @@ const bodyFields: Plugin = {
   name: 'sotto-body-fields',
   async load(id) {
     if (!id.endsWith('/src/api/bodies.ts')) return null;
-    const { module } = await runnerImport<{ readonly bodies: unknown }>(id, {
+    const { module, dependencies } = await runnerImport<{ readonly bodies: unknown }>(id, {
       configFile: false,
       resolve: { conditions: [source] },
     });
+    for (const file of dependencies) this.addWatchFile(file);
     return `export const bodies = ${JSON.stringify(module.bodies)};`;
   },
 };

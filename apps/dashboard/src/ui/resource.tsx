@@ -10,7 +10,8 @@ import { type Column, Table, type TableProps } from './table.tsx';
 export interface RowAction {
   /** A verb. */
   readonly label: string;
-  readonly icon: LucideIcon;
+  /** In a menu. */
+  readonly icon?: LucideIcon;
   /** It cannot be undone. */
   readonly danger?: boolean;
   readonly does: DialogOf | (() => void);
@@ -29,7 +30,7 @@ export function Rows<Row>({ columns, nameOf, actions, ...table }: RowsProps<Row>
   const does = opened && actions(opened.row).find(({ label }) => label === opened.label)?.does;
   const itemOf = (row: Row, { label, icon: Icon, danger = false, does }: RowAction) => ({
     label,
-    icon: <Icon aria-hidden className="size-4" />,
+    icon: Icon && <Icon aria-hidden className="size-4" />,
     danger,
     onSelect: () => (typeof does === 'function' ? does() : setOpened({ row, label })),
   });
