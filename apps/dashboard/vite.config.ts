@@ -23,11 +23,12 @@ const bodyFields: Plugin = {
   name: 'sotto-body-fields',
   async load(id) {
     if (!id.endsWith('/src/api/bodies.ts')) return null;
-    const { module } = await runnerImport<{ readonly bodies: unknown }>(id, {
+    const { module, dependencies } = await runnerImport<{ readonly bodies: unknown }>(id, {
       configFile: false,
       // Only the sources: a fresh clone has nothing built.
       environments: { inline: { resolve: { conditions: [source], noExternal: true } } },
     });
+    for (const file of dependencies) this.addWatchFile(file);
     return `export const bodies = ${JSON.stringify(module.bodies)};`;
   },
 };

@@ -139,6 +139,35 @@ await describeDashboard('interruptions', (stage) => {
     await page.getByText('No keys in this workspace yet').waitFor();
     expect(await page.getByText('of the first user').count()).toBe(0);
     expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    expect(await page.getByRole('dialog').getByLabel('Name').inputValue()).toBe('');
+  });
+
+  // The service refuses the first user's change because the session has ended. The refusal arrives after the tab has forgotten
+  // this user, and the form of the second one asks for texts that are kept for its route.
+  it('a refusal that arrives after another user has signed in brings back nothing that the first one typed', async () => {
+    const second = await stage.person();
+    const page = await stage.open('/keys', { as: await stage.person() });
+    const { promise, resolve: refuse } = Promise.withResolvers<void>();
+    const error = { message: 'The session has ended.', type: 'unauthenticated', request_id: 'req_1' };
+    await page.route('**/v1/keys', async (route) => {
+      await promise;
+      await route.fulfill({ status: 401, json: { error } });
+    });
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const name = page.getByRole('dialog', { name: 'Create key' }).getByLabel('Name');
+    await name.fill('typed by the first user');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.context().request.post('/v1/auth/sign-in/email', { data: second });
+    await (await page.context().newPage()).goto('/');
+    await name.waitFor({ state: 'hidden' });
+    refuse();
+    const question = page.getByRole('dialog', { name: 'Sign in again' });
+    await question.getByLabel('Password').fill(second.password);
+    await question.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await question.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    expect(await name.inputValue()).toBe('');
   });
 
   it('another user who signs in elsewhere does not see the key that the first one created here', async () => {

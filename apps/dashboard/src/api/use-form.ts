@@ -1,13 +1,13 @@
-import type { ParamsOf } from '@sotto/contract';
+import type { BodyField, ParamsOf } from '@sotto/contract';
 import type { ControlContracts } from '@sotto/contract/control';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { typedUsd } from '../format/format.ts';
-import { makeTabState } from '../session/tab-state.ts';
 import { bodies } from './bodies.ts';
 import { type Answer, type Body, type BodyRoute, callWith } from './call.ts';
 import { ApiError, aboutWhatWasTyped, errorAt, needsNewSignIn, sentenceOf } from './errors.ts';
 import { readBody, type ShownField } from './read-body.ts';
 import { type Change, type ChangeOptions, useChange } from './use-change.ts';
+import { type Draft, useDraft } from './use-draft.ts';
 
 /** The names of a body's fields. A field within another object has both names: `auto_top_up.threshold_usd`. */
 type FieldName<Part> = Part extends readonly unknown[]
@@ -88,25 +88,21 @@ interface ChoiceAttributes<Value> {
   onChange(value: Value): void;
 }
 
-interface TextAttributes {
+interface TextAttributes extends Bounds {
   readonly name: string;
   readonly value: string;
   readonly onChange: (event: { readonly target: { readonly value: string } }) => void;
   readonly error: string | undefined;
+  readonly autoComplete: string;
+}
+
+interface Bounds {
   readonly type?: 'email';
   readonly inputMode: 'decimal' | 'numeric' | undefined;
-  readonly autoComplete: string;
   readonly required: boolean;
   readonly minLength: number | undefined;
   readonly maxLength: number | undefined;
 }
-
-type Draft = Readonly<Record<string, unknown>>;
-
-/** The texts of forms that the service refused because the session had ended or was too old, until the forms are shown again. */
-const kept = makeTabState<Readonly<Record<string, Draft>>>({});
-
-const isSecret = (name: string): boolean => /password|^code$/i.test(name);
 
 /** Whether a person must sign in before the change can be made. */
 const needsSignIn = (error: unknown): boolean =>
@@ -136,11 +132,8 @@ export function useForm<Key extends BodyRoute, Result>(
 ): RouteForm<Key, Result> {
   const fields = bodies[route] ?? {};
   const start: Draft = started ?? {};
-  const place = `${route} ${JSON.stringify(params)}`;
-  const [draft, setDraft] = useState<Draft>(() => kept.now()[place] ?? {});
+  const { draft, set, clear, keep, forget } = useDraft(`${route} ${JSON.stringify(params)}`);
   const [mistakes, setMistakes] = useState<Readonly<Record<string, string>>>({});
-  // It was kept for this form. The next one begins anew.
-  useEffect(() => kept.update(without([place])), [place]);
   const change = useChange<Result, Body<Key>>({
     gcTime: 0,
     ...options,
@@ -150,18 +143,16 @@ export function useForm<Key extends BodyRoute, Result>(
       return route.includes(' /v1/auth/') ? aboutWhatWasTyped(answer) : answer;
     },
     onSuccess: (...done) => {
-      kept.update(without([place]));
-      setDraft(without(clears));
+      forget();
+      clear(clears);
       return onSuccess?.(...done);
     },
     onError: (...failed) => {
-      const typed = without(Object.keys(draft).filter(isSecret))(draft);
-      if (needsSignIn(failed[0])) kept.update((before) => ({ ...before, [place]: typed }));
+      if (needsSignIn(failed[0])) keep();
       return onError?.(...failed);
     },
   });
   const value = (name: string): unknown => (name in draft ? draft[name] : start[name]);
-  const set = (name: string, next: unknown): void => setDraft((before) => ({ ...before, [name]: next }));
   // Of this drawing, so that a field which is no longer shown is not sent.
   const shown = new Map<string, FieldOptions<never>>();
   const isAt = (name: string): boolean => shown.get(name)?.every === true || errorAt(change.error, name) !== undefined;
@@ -182,19 +173,13 @@ export function useForm<Key extends BodyRoute, Result>(
     errorAt: sentenceAt,
     text: (name, asked) => {
       show(name, asked);
-      const field = fields[name];
       return {
         name,
         value: typedOf(value(name)),
         onChange: ({ target }) => set(name, target.value),
         error: sentenceAt(name),
-        ...(field?.email === true ? { type: 'email' as const } : {}),
-        inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
         autoComplete: 'off',
-        // A missing amount gets the same sentence as a wrong one.
-        required: field?.required === true && field.type !== 'number',
-        minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
-        maxLength: field?.maxLength,
+        ...boundsOf(fields[name]),
       };
     },
     choice: choiceOf,
@@ -216,10 +201,15 @@ export function useForm<Key extends BodyRoute, Result>(
   };
 }
 
-const without =
-  (names: readonly string[]) =>
-  <Value>(values: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
+/** The attributes of a control that keep texts out which its field does not take. */
+const boundsOf = (field: BodyField | undefined): Bounds => ({
+  ...(field?.email === true ? { type: 'email' } : {}),
+  inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
+  // A missing amount gets the same sentence as a wrong one.
+  required: field?.required === true && field.type !== 'number',
+  minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
+  maxLength: field?.maxLength,
+});
 
 /** A value as a person types it. */
 const typedOf = (value: unknown): string =>

@@ -1,6 +1,6 @@
 import { Ellipsis, type LucideIcon, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { Button, IconButton } from './button.tsx';
+import { Button, type ButtonProps, IconButton } from './button.tsx';
 import type { DialogOf } from './dialog.tsx';
 import { Menu } from './menu.tsx';
 import { Card, type CardProps, EmptyState, type EmptyStateProps, Loaded, type LoadedProps } from './surface.tsx';
@@ -10,7 +10,8 @@ import { type Column, Table, type TableProps } from './table.tsx';
 export interface RowAction {
   /** A verb. */
   readonly label: string;
-  readonly icon: LucideIcon;
+  /** In a menu. */
+  readonly icon?: LucideIcon;
   /** It cannot be undone. */
   readonly danger?: boolean;
   readonly does: DialogOf | (() => void);
@@ -29,7 +30,7 @@ export function Rows<Row>({ columns, nameOf, actions, ...table }: RowsProps<Row>
   const does = opened && actions(opened.row).find(({ label }) => label === opened.label)?.does;
   const itemOf = (row: Row, { label, icon: Icon, danger = false, does }: RowAction) => ({
     label,
-    icon: <Icon aria-hidden className="size-4" />,
+    icon: Icon && <Icon aria-hidden className="size-4" />,
     danger,
     onSelect: () => (typeof does === 'function' ? does() : setOpened({ row, label })),
   });
@@ -73,7 +74,7 @@ interface ResourceProps<Row> {
   /** Replaces an empty list: a line, or a state, which has the button that creates the first row. */
   readonly empty?: string | EmptyStateProps;
   /** The button that creates a row, and the dialog that it opens. */
-  readonly create?: (DialogOf & { readonly action: string }) | undefined;
+  readonly create?: (DialogOf & { readonly action: string; readonly look?: ButtonProps['look'] }) | undefined;
   /** The card around the rows. */
   readonly card?: CardProps | ((rows: readonly Row[]) => CardProps);
   /** Draws the rows, mostly by `Rows`. */
@@ -87,7 +88,11 @@ export function Resource<Row>(props: ResourceProps<Row>) {
   const { query, loading, lines = 4, empty = '', create, card, page } = props;
   const [isCreating, setCreating] = useState(false);
   const button = create && (
-    <Button look="primary" icon={<Plus aria-hidden className="size-4" />} onClick={() => setCreating(true)}>
+    <Button
+      look={create.look ?? 'primary'}
+      icon={<Plus aria-hidden className="size-4" />}
+      onClick={() => setCreating(true)}
+    >
       {create.action}
     </Button>
   );

@@ -19,13 +19,14 @@ export interface Secret {
   readonly note: ReactNode;
 }
 
-interface SecretDialogProps extends FormDialogProps {
+interface SecretDialogProps extends Omit<FormDialogProps, 'disabled' | 'showsErrors'> {
   /** The secret, once the form has made it. */
   readonly secret: Secret | undefined;
 }
 
 /** A form in a dialog, and then the secret that it made. Warns before it closes if the secret was not copied. */
-export function SecretDialog({ secret, form, action, onClose, title, description, wide, children }: SecretDialogProps) {
+export function SecretDialog({ secret, form, action, look, children, ...dialog }: SecretDialogProps) {
+  const { onClose, title, description, wide = false } = dialog;
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
   const close = (): void => {
@@ -38,10 +39,10 @@ export function SecretDialog({ secret, form, action, onClose, title, description
       isBusy={form.change?.isPending ?? false}
       title={secret?.title ?? title}
       description={secret?.description ?? description}
-      wide={wide === true && secret === undefined}
+      wide={wide && secret === undefined}
     >
       {secret === undefined ? (
-        <Form form={form} action={action} className="space-y-5" onCancel={onClose}>
+        <Form form={form} action={action} look={look} className="space-y-5" onCancel={onClose}>
           {children}
         </Form>
       ) : (

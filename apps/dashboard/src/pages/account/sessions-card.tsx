@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { CircleStop } from 'lucide-react';
 import { deviceWords } from '../../format/device.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { asking, DialogButton } from '../../ui/dialog.tsx';
@@ -30,7 +29,7 @@ export function SessionsCard() {
           rows={sessions}
           rowKey={({ id }) => id}
           nameOf={(session) => `the session of ${nameOf(session)}`}
-          actions={(session) => (session.isOwn ? [] : [{ label: 'End', icon: CircleStop, does: ending(session) }])}
+          actions={(session) => (session.isOwn ? [] : [{ label: 'End', does: ending(session) }])}
         />
       )}
     />

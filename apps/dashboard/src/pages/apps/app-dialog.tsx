@@ -85,6 +85,7 @@ export function RotateAppDialog({ app, onClose }: DialogProps & { readonly app: 
       form={{ change, submit: change.mutate }}
       title={`A new secret for ${app.name}?`}
       action="Create a new secret"
+      look="danger"
       secret={change.data && secretOf(change.data)}
       onClose={onClose}
     >

@@ -1,7 +1,6 @@
 import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Unplug } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { capabilitiesQuery } from '../../api/queries.ts';
 import { formatUsd } from '../../format/format.ts';
@@ -74,8 +73,6 @@ function ConnectedApps() {
             actions={({ id, app }) => [
               {
                 label: 'Disconnect',
-                icon: Unplug,
-                danger: true,
                 does: asking({
                   title: `Disconnect ${app.name}?`,
                   consequence:

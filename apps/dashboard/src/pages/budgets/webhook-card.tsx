@@ -65,7 +65,7 @@ function WebhookSettings({ workspace }: { workspace: WorkspaceAnswer }) {
         </div>
       )}
       empty="A server of yours can receive each alert as a signed event, for example to post it in a chat."
-      create={{ action: 'Set up webhook', dialog }}
+      create={{ action: 'Set up webhook', look: 'plain', dialog }}
       rows={(rows) => (
         <Rows
           caption="Webhook"

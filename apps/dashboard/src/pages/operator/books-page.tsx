@@ -1,6 +1,5 @@
 import type { BooksAnswer, RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { X } from 'lucide-react';
 import { addressOf } from '../../api/call.ts';
 import { useForm } from '../../api/use-form.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
@@ -44,7 +43,6 @@ export function BooksPage() {
             actions={(settlement) => [
               {
                 label: 'Dismiss',
-                icon: X,
                 does: { dialog: (onClose) => <DismissDialog settlement={settlement} onClose={onClose} /> },
               },
             ]}

@@ -1,6 +1,5 @@
 import type { SignUpInvitationAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
-import { X } from 'lucide-react';
 import { type Answer, call } from '../../api/call.ts';
 import { useForm } from '../../api/use-form.ts';
 import { asking } from '../../ui/dialog.tsx';
@@ -79,7 +78,7 @@ function InvitationsCard() {
           rows={invitations}
           rowKey={({ id }) => id}
           nameOf={({ email }) => `the invitation of ${email}`}
-          actions={(invitation) => [{ label: 'Withdraw', icon: X, does: withdrawing(invitation) }]}
+          actions={(invitation) => [{ label: 'Withdraw', does: withdrawing(invitation) }]}
         />
       )}
     />

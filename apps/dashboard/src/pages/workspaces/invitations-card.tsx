@@ -1,7 +1,6 @@
 import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer, WorkspaceInvitationAnswer } from '@sotto/contract/control/workspaces';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { X } from 'lucide-react';
 import { type Answer, call, callAll } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
 import { useForm } from '../../api/use-form.ts';
@@ -47,7 +46,7 @@ export function InvitationsCard({ workspace }: { workspace: WorkspaceAnswer }) {
           rows={invitations}
           rowKey={({ id }) => id}
           nameOf={({ email }) => `the invitation of ${email}`}
-          actions={(invitation) => [{ label: 'Withdraw', icon: X, does: withdrawing(workspace, invitation) }]}
+          actions={(invitation) => [{ label: 'Withdraw', does: withdrawing(workspace, invitation) }]}
         />
       )}
     />

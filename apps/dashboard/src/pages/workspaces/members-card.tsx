@@ -1,7 +1,6 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import type { MemberRole, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { UserMinus } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -80,7 +79,7 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
           pageSize={25}
           nameOf={nameOf}
           actions={(member) =>
-            manages && isOther(member) ? [{ label: 'Remove', icon: UserMinus, does: removing(workspace, member) }] : []
+            manages && isOther(member) ? [{ label: 'Remove', does: removing(workspace, member) }] : []
           }
         />
       )}
