@@ -140,7 +140,7 @@ export class RequestBodies {
     };
     const take = (piece: Buffer): void => {
       if (isOver) return;
-      const more = body.capacityWith(piece.length) - body.capacity;
+      const more = body.capacityWith(piece) - body.capacity;
       if (body.bytes + piece.length > bodyLimit) over(tooLarge());
       else if (holding.grow(more * this.#weight)) body.append(piece);
       else over(overBudget());
