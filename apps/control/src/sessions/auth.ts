@@ -87,7 +87,6 @@ export function buildAuth(dependencies: AuthDependencies) {
       cookieCache: { enabled: false },
     },
     plugins: authPlugins(parts),
-    disabledPaths: unusedPaths,
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     // better-auth logs addresses. better-call prints foreign errors, with SQL parameters, unless they are thrown.
@@ -196,25 +195,6 @@ const authPlugins = (parts: AuthParts) => {
 
 /** The better-auth instance that `buildAuth` returns. */
 export type Auth = ReturnType<typeof buildAuth>;
-
-/** Built-in better-auth routes for features that Sotto does not have. They are disabled, so they need no review. */
-const unusedPaths = [
-  '/account-info',
-  '/delete-user',
-  '/delete-user/callback',
-  '/error',
-  '/get-access-token',
-  '/link-social',
-  '/ok',
-  '/refresh-token',
-  '/reset-password/:token',
-  '/two-factor/get-totp-uri',
-  '/two-factor/send-otp',
-  '/two-factor/verify-otp',
-  '/unlink-account',
-  '/update-session',
-  '/verify-password',
-];
 
 /** better-auth would read `*` and `?` in a trusted origin as patterns. */
 function exactOrigin(origin: string): string {
