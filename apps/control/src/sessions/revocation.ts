@@ -1,31 +1,19 @@
+import { revokeSessionSchema } from '@sotto/contract/control/sessions';
 import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
-import { parseSessionOutput } from 'better-auth/db';
-import { z } from 'zod';
 import { hashSessionToken } from './hashed-token-adapter.ts';
 
 const listedSessions = 1000;
-const revokeSessionSchema = z.object({ token: z.string().max(256) });
 
 /**
- * Replaces better-auth's `GET /list-sessions`, `POST /revoke-session` and `POST /revoke-other-sessions`. better-auth's
- * listing may refuse older sessions, depending on `freshAge`. Its revocations treat the tokens of a listing as the
- * tokens of cookies. With hashed tokens, the first would revoke nothing and answer 200. The other would end only the
+ * Replaces better-auth's `POST /revoke-session` and `POST /revoke-other-sessions`. They treat the tokens of a listing as
+ * the tokens of cookies. With hashed tokens, the first would revoke nothing and answer 200. The other would end only the
  * caller's own session. These endpoints work by row id, on rows of the caller only.
  */
 export const sessionRevocation = () =>
   ({
     id: 'sotto-session-revocation',
     endpoints: {
-      listSessions: createAuthEndpoint(
-        '/list-sessions',
-        { method: 'GET', use: [sensitiveSessionMiddleware], requireHeaders: true },
-        async (ctx) => {
-          const { internalAdapter, options, session } = ctx.context;
-          const alive = await internalAdapter.listSessions(session.user.id, { onlyActiveSessions: true });
-          return ctx.json(alive.map((each) => parseSessionOutput(options, each)));
-        },
-      ),
       revokeSession: createAuthEndpoint(
         '/revoke-session',
         { method: 'POST', body: revokeSessionSchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
