@@ -4,6 +4,7 @@ import { signInContracts } from '@sotto/contract/control/sign-in';
 import { serveRoutes } from '@sotto/server';
 import { assertStorable, maxAuthBytes } from '@sotto/wire';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
 import { readParams } from '../serve/read-params.ts';
 import { atOnce } from '../sessions/at-once.ts';
 import type { Auth } from '../sessions/auth.ts';
@@ -12,7 +13,8 @@ import { assertOwnAddress, foreignOrigin, isFromOurPages } from '../sessions/sam
 import { authRequest, type PassedRequest, sendAuthAnswer, type ToEnvelope } from './auth-exchange.ts';
 
 export interface ServeAuthOptions {
-  readonly auth: Pick<Auth, 'handler'>;
+  readonly auth: Pick<Auth, 'handler' | 'methods' | 'revocation' | 'passkeyReview'>;
+  readonly sessions: SessionDependencies;
   /** The public control origin, without `/v1`. */
   readonly origin: string;
   /** The origins whose pages may call with cookies. */
@@ -43,12 +45,13 @@ interface Passing {
 }
 
 /**
- * Serves better-auth's routes by their contracts, and no others. better-auth gets a request of our making: the route's path, the fields
+ * Serves the routes of sign-in by their contracts. No other endpoint of better-auth exists. It gets a request of our making: the route's path, the fields
  * of the contract, a few headers. Success bodies are its own; `toEnvelope` builds error bodies.
  *
- * The answers come from `auth.handler`. Calls of `auth.api` would skip the origin check and the `onRequest` and `onResponse` of plugins.
+ * The answers of passed routes come from `auth.handler`. Calls of `auth.api` would skip the origin check and the `onRequest` and `onResponse` of plugins.
  */
 export function serveAuth(app: FastifyInstance, options: ServeAuthOptions): void {
+  const { auth, sessions } = options;
   const ask = asking(options);
   const pass =
     (how: Passing = {}) =>
@@ -71,11 +74,18 @@ export function serveAuth(app: FastifyInstance, options: ServeAuthOptions): void
     'POST /v1/auth/sign-out': passed,
     'GET /v1/auth/get-session': passed,
     'GET /v1/auth/list-sessions': passed,
-    'POST /v1/auth/revoke-session': passed,
-    'POST /v1/auth/revoke-other-sessions': passed,
+    'POST /v1/auth/revoke-session': async ({ body: { token }, request }) => {
+      const { userId } = await requireSession(sessions, request);
+      await auth.revocation.endOne(userId, token);
+      return { status: true };
+    },
+    'POST /v1/auth/revoke-other-sessions': async ({ request }) => {
+      await auth.revocation.endOthers(await requireSession(sessions, request));
+      return { status: true };
+    },
     'POST /v1/auth/revoke-sessions': passed,
     'POST /v1/auth/change-password': passed,
-    'GET /v1/auth/methods': passed,
+    'GET /v1/auth/methods': () => auth.methods(),
     'POST /v1/auth/send-verification-email': passed,
     'POST /v1/auth/verify-email': passed,
     'POST /v1/auth/change-email': pass({ minimumMs: 250 }),
@@ -94,8 +104,15 @@ export function serveAuth(app: FastifyInstance, options: ServeAuthOptions): void
     'GET /v1/auth/passkey/list-user-passkeys': passed,
     'POST /v1/auth/passkey/update-passkey': passed,
     'POST /v1/auth/passkey/delete-passkey': passed,
-    'GET /v1/auth/passkey/review': passed,
-    'POST /v1/auth/passkey/reviewed': passed,
+    'GET /v1/auth/passkey/review': async ({ request }) => {
+      const { userId } = await requireSession(sessions, request);
+      return { resetAt: (await auth.passkeyReview.resetAt(userId))?.toISOString() ?? null };
+    },
+    'POST /v1/auth/passkey/reviewed': async ({ request }) => {
+      const { userId } = await requireSession(sessions, request);
+      await auth.passkeyReview.end(userId);
+      return { status: true };
+    },
     'POST /v1/auth/sign-in/social': async (call) => {
       const { callbackURL, errorCallbackURL } = call.body;
       for (const [param, address] of Object.entries({ callbackURL, errorCallbackURL }))

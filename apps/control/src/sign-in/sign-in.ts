@@ -30,6 +30,7 @@ export function buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }:
     register({ app, sessions }: RouteContext) {
       serveAuth(app, {
         auth: sessions.auth,
+        sessions,
         origin,
         allowedOrigins: sessions.allowedOrigins,
         toEnvelope: authEnvelope,

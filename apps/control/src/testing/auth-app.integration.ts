@@ -58,7 +58,9 @@ export async function authApp() {
       if (!(error instanceof ServiceError)) throw error;
       reply.code(error.status).send(errorEnvelope(error, request.id));
     });
-    serveAuth(instance, { auth, origin: publicOrigin, allowedOrigins: [publicOrigin, dashboard], toEnvelope });
+    const allowedOrigins = [publicOrigin, dashboard];
+    const sessions = { auth, pool: database.pool, allowedOrigins, onAccountCreated: async () => {}, now: Date.now };
+    serveAuth(instance, { auth, sessions, origin: publicOrigin, allowedOrigins, toEnvelope });
     instance.route({
       method: ['GET', 'POST'],
       url: '/v1/whoami',
