@@ -4,6 +4,7 @@ import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
 import { releaseMutants } from './entries/releases.ts';
 import { routerMutants } from './entries/router.ts';
+import { signInMutants } from './entries/sign-in.ts';
 import { stateMutants } from './entries/state.ts';
 import { topologyMutants } from './entries/topologies.ts';
 import { wireMutants } from './entries/wire.ts';
@@ -15,6 +16,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...permissionMutants,
   ...moneyMutants,
+  ...signInMutants,
   ...routerMutants,
   ...stateMutants,
   ...topologyMutants,

@@ -1,36 +1,17 @@
 import { channel } from 'node:diagnostics_channel';
 import { controlOrigin } from '@sotto/contract/control';
 import { createMemoryState, MemoryStore } from '@sotto/state';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import type { FastifyInstance } from 'fastify';
-import pg from 'pg';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { builtInBilling, readBillingPlan } from './billing/billing-settings.ts';
 import { readConfigWithoutRedis } from './config.ts';
-import { authBasePath, buildAuth } from './sessions/auth.ts';
 import { Issuer } from './wallets/issuer.ts';
 import { buildControl } from './wiring.ts';
 
 const origin = 'http://127.0.0.1:4000';
 const sessionSecret = 'x'.repeat(32);
 const openid = { issuer: 'https://id.example', clientId: 'x', clientSecret: 'x', name: 'Example' };
-const auth = buildAuth({
-  db: drizzle(new pg.Pool()),
-  secrets: [sessionSecret],
-  origin,
-  trustedOrigins: [],
-  onSignUp: async () => {},
-  onIdentityChanged: async () => {},
-  onClaimed: async () => {},
-  deleteAccount: async () => undefined,
-  mailer: undefined,
-  maxPasskeys: 1,
-  onMailFailed: () => {},
-  openid,
-  signUp: { mode: async () => ({ mode: 'open', isInherited: false }), admits: async () => true },
-  now: () => 0,
-});
 
 async function registeredRoutes(): Promise<string[]> {
   const plan = await readBillingPlan(builtInBilling);
@@ -99,24 +80,11 @@ const ofProtocol = [
   'POST /v1/connect/token',
   'POST /v1/connect/userinfo',
 ];
-const isAuth = (route: string): boolean => route.includes(` ${authBasePath}/`);
 
 describe('the routes of control', () => {
   it('are the routes in its API description', async () => {
     const registered = await registeredRoutes();
     expect(described.length).toBeGreaterThan(30);
     expect(registered.toSorted()).toEqual([...described, ...ofProtocol].toSorted());
-  });
-
-  it('of sessions are the enabled routes of better-auth', () => {
-    const { disabledPaths } = auth.options;
-    const served = Object.values(auth.api as Record<string, { path?: string; options: { method?: string | string[] } }>)
-      .flatMap(({ path, options }) =>
-        path === undefined || disabledPaths.includes(path)
-          ? []
-          : [`${[options.method].flat()[0]} ${authBasePath}${path.replace(/:(\w+)/g, '{$1}')}`],
-      )
-      .sort();
-    expect(described.filter(isAuth).sort()).toEqual(served);
   });
 });

@@ -31,8 +31,8 @@ export type PathParameter = { readonly note: Note } & (
 
 /**
  * The requests and answers of a route. The compiler checks the handler (`serve` in control, `serveRoutes` in the broker) and the
- * dashboard (`call`) against it, and the OpenAPI document is generated from it. For the routes of better-auth (`signInContracts`) it
- * checks the callers only.
+ * dashboard (`call`) against it, and the OpenAPI document is generated from it. The answers of better-auth's routes (`signInContracts`)
+ * are its own: there the compiler checks that each route is served, and its body.
  */
 export interface Contract {
   readonly operationId: string;

@@ -52,6 +52,8 @@ describe('the limits of signing in', async () => {
     for (const decoy of [{ newEmail: fresh() }, { newEmail: 1 }]) {
       expectLimited(await world.visitor().post('/auth/sign-in/email', { ...person, ...decoy }, from('10.0.0.1')));
     }
+    // The same path in another spelling (RFC 3986, 6.2.2.2).
+    expectLimited(await world.visitor().post('/auth/sign%2Din/email', person, from('10.0.0.1')));
     const owner = world.visitor();
     expect((await owner.post('/auth/sign-in/email', person, from('10.0.0.2'))).status).toBe(200);
     expect(await sessionStatus(owner)).toBe(200);
@@ -238,13 +240,8 @@ describe('the limits of signing in', async () => {
     expect((await visitor.post('/auth/change-password', change, address)).status).toBe(200);
   });
 
-  it('use one spelling of a path, and no other spelling is answered', async () => {
-    for (const path of [
-      '/auth/sign%2Din/email',
-      '/auth//sign-in/email',
-      '/auth/sign-in/email/',
-      '/auth/x/../sign-in/email%2f',
-    ]) {
+  it('cannot be avoided by a path that only resembles the one of a route', async () => {
+    for (const path of ['/auth//sign-in/email', '/auth/sign-in/email/', '/auth/x/../sign-in/email%2f']) {
       const answer = await world.visitor().post(path, wrong(fresh()), from('10.6.0.1'));
       expect([path, answer.status]).toEqual([path, 404]);
     }

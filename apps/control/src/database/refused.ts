@@ -4,8 +4,8 @@ export interface Refusal {
 }
 
 /**
- * What SQL code returns in place of a result if it must not do what was asked. `inTransaction` then rolls back. It has no
- * public sentence: the caller adds one with `orError`.
+ * A result of SQL code that did nothing, because a rule forbids it. `inTransaction` rolls back at it. It has no public
+ * sentence: the caller adds one with `orError`.
  */
 export class Refused<out R extends Refusal> {
   readonly refusal: R;

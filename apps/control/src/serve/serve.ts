@@ -1,7 +1,7 @@
 import type { Contract, Contracts } from '@sotto/contract';
 import { type Answer, type AnyHandlers, type RouteCall, registerRoutes, type Served } from '@sotto/server';
 import type { KeyKind } from '@sotto/state';
-import { assertStorable, isStorable, ServiceError } from '@sotto/wire';
+import { assertStorable } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiCredentials, rememberKey, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
@@ -11,8 +11,7 @@ import {
   type SessionDependencies,
   type SignedIn,
 } from '../credentials/session-credentials.ts';
-import { isUuid } from '../database/is-uuid.ts';
-import { notFound } from './not-found.ts';
+import { readParams } from './read-params.ts';
 
 /** The caller, determined by the credentials that the route accepts. */
 type CallerOf<Route> = Route extends { readonly readsCaller: true } | { readonly credentials: readonly [] }
@@ -78,19 +77,4 @@ function callerReader(
   }
   const readKey = remembersCaller === true ? rememberKey : requireKey;
   return (request) => readKey(credentials, request, kinds);
-}
-
-/** Reads the parameters of a path. A malformed id and a text that nothing is called are `not_found`, as an unknown id is. */
-function readParams({ params = {} }: Contract, given: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, { id, maxLength }]) => {
-      const text = given[name] ?? '';
-      if (id === undefined) {
-        if (text.length > maxLength || !isStorable(text)) throw new ServiceError('not_found');
-        return [name, text];
-      }
-      if (!isUuid(text)) throw notFound(id);
-      return [name, text.toLowerCase()];
-    }),
-  );
 }

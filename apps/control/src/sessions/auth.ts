@@ -1,6 +1,5 @@
 import type { AuthMethods } from '@sotto/contract/control/sign-in-ways';
-import type { AuthContext, BetterAuthOptions, BetterAuthPlugin } from 'better-auth';
-import { createAuthEndpoint } from 'better-auth/api';
+import type { AuthContext, BetterAuthOptions } from 'better-auth';
 import { betterAuth } from 'better-auth/minimal';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import type { Mail, Mailer } from '../mail/mail.ts';
@@ -22,7 +21,7 @@ import { type SessionSecrets, versionedSecrets } from './session-secrets.ts';
 import { signUpGate } from './sign-up-policy.ts';
 
 /** Path prefix of better-auth's routes on the control origin. */
-export const authBasePath = '/v1/auth';
+const authBasePath = '/v1/auth';
 
 const hourS = 60 * 60;
 const dayS = 24 * hourS;
@@ -87,7 +86,6 @@ export function buildAuth(dependencies: AuthDependencies) {
       cookieCache: { enabled: false },
     },
     plugins: authPlugins(parts),
-    disabledPaths: unusedPaths,
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     // better-auth logs addresses. better-call prints foreign errors, with SQL parameters, unless they are thrown.
@@ -103,7 +101,12 @@ export function buildAuth(dependencies: AuthDependencies) {
       ipAddress: { disableIpTracking: true },
     },
   });
-  return Object.assign(auth, { findDevice: parts.devices.find });
+  return Object.assign(auth, {
+    findDevice: parts.devices.find,
+    methods: () => authMethods(dependencies),
+    revocation: sessionRevocation(parts.db),
+    passkeyReview: passkeyReview(parts.db),
+  });
 }
 
 type AuthParts = ReturnType<typeof authParts>;
@@ -171,19 +174,10 @@ const authPlugins = (parts: AuthParts) => {
     signUpGate(signUp),
     sessionGates({ db, hasMail: mailer !== undefined, now }),
     freshProof({ db, now }),
-    sessionRevocation(),
     emailEndpoints({ db, mails, post, now }),
     accountDeletion({ deleteAccount, mails, post, now }),
     twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
     passkeys(origin, trustedOrigins),
-    passkeyReview(db),
-    authMethods(async () => ({
-      password: true,
-      passkey: true,
-      openid: openid ? { name: openid.name } : null,
-      mail: mailer?.how ?? 'none',
-      sign_up: (await signUp.mode()).mode,
-    })),
     factorProof({ db, now }),
     securityNotices({ db, mails, post }),
     // Runs after the second factor, which may turn a session into a challenge.
@@ -197,36 +191,21 @@ const authPlugins = (parts: AuthParts) => {
 /** The better-auth instance that `buildAuth` returns. */
 export type Auth = ReturnType<typeof buildAuth>;
 
-/** Built-in better-auth routes for features that Sotto does not have. They are disabled, so they need no review. */
-const unusedPaths = [
-  '/account-info',
-  '/delete-user',
-  '/delete-user/callback',
-  '/error',
-  '/get-access-token',
-  '/link-social',
-  '/ok',
-  '/refresh-token',
-  '/reset-password/:token',
-  '/two-factor/get-totp-uri',
-  '/two-factor/send-otp',
-  '/two-factor/verify-otp',
-  '/unlink-account',
-  '/update-session',
-  '/verify-password',
-];
-
 /** better-auth would read `*` and `?` in a trusted origin as patterns. */
 function exactOrigin(origin: string): string {
   if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw new Error(`not an origin: ${origin}`);
   return origin;
 }
 
-/** `GET /methods`: the ways to sign in to this deployment, so that pages offer only those. */
-const authMethods = (methods: () => Promise<AuthMethods>) =>
-  ({
-    id: 'sotto-methods',
-    endpoints: {
-      methods: createAuthEndpoint('/methods', { method: 'GET' }, async (ctx) => ctx.json(await methods())),
-    },
-  }) satisfies BetterAuthPlugin;
+/** Returns the ways to sign in to this deployment, so that pages offer only those. */
+const authMethods = async ({
+  openid,
+  mailer,
+  signUp,
+}: Pick<AuthDependencies, 'openid' | 'mailer' | 'signUp'>): Promise<AuthMethods> => ({
+  password: true,
+  passkey: true,
+  openid: openid ? { name: openid.name } : null,
+  mail: mailer?.how ?? 'none',
+  sign_up: (await signUp.mode()).mode,
+});

@@ -1,5 +1,4 @@
 import { hash, randomBytes } from 'node:crypto';
-import { registerPasskeySchema } from '@sotto/contract/control/passkeys';
 import { passwordOnlySchema } from '@sotto/contract/control/second-factor';
 import type { BetterAuthPlugin } from 'better-auth';
 import {
@@ -11,6 +10,7 @@ import {
 } from 'better-auth/api';
 import { and, eq, gt } from 'drizzle-orm';
 import { type AuthDatabase, authVerification } from '../database/auth-schema.ts';
+import { contractBody } from './contract-body.ts';
 
 export interface FreshProofOptions {
   readonly db: AuthDatabase;
@@ -127,7 +127,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
         {
           matcher: ({ path }) => path === '/passkey/verify-registration',
           handler: createAuthMiddleware((ctx) =>
-            assertFresh(ctx, () => registerPasskeySchema.parse(ctx.body).confirmation ?? ''),
+            assertFresh(ctx, () => contractBody<'POST /v1/auth/passkey/verify-registration'>(ctx).confirmation ?? ''),
           ),
         },
       ],

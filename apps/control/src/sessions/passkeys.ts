@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { passkey } from '@better-auth/passkey';
 import type { BetterAuthPlugin, DBAdapter, DBTransactionAdapter } from 'better-auth';
-import { APIError, createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
+import { APIError } from 'better-auth/api';
 import { count, eq } from 'drizzle-orm';
 import { type AuthDatabase, authPasskey, authUser } from '../database/auth-schema.ts';
 
@@ -83,30 +83,15 @@ export async function keepPasskeys(db: AuthDatabase, userId: string, now: number
   return passkeys;
 }
 
-/**
- * `GET /passkey/review` tells pages whether to show the notice about earlier passkeys. `POST /passkey/reviewed` ends
- * it.
- */
-export const passkeyReview = (db: AuthDatabase) =>
-  ({
-    id: 'sotto-passkey-review',
-    endpoints: {
-      readPasskeyReview: createAuthEndpoint(
-        '/passkey/review',
-        { method: 'GET', use: [sensitiveSessionMiddleware], requireHeaders: true },
-        async (ctx) => {
-          const { id } = ctx.context.session.user;
-          const [user] = await db.select({ at: authUser.passkeysKeptAt }).from(authUser).where(eq(authUser.id, id));
-          return ctx.json({ resetAt: user?.at ?? null });
-        },
-      ),
-      endPasskeyReview: createAuthEndpoint(
-        '/passkey/reviewed',
-        { method: 'POST', use: [sensitiveSessionMiddleware], requireHeaders: true },
-        async (ctx) => {
-          await db.update(authUser).set({ passkeysKeptAt: null }).where(eq(authUser.id, ctx.context.session.user.id));
-          return ctx.json({ status: true });
-        },
-      ),
-    },
-  }) satisfies BetterAuthPlugin;
+/** Whether pages show the notice about earlier passkeys. */
+export const passkeyReview = (db: AuthDatabase) => ({
+  /** Returns when a password was set by mail while earlier passkeys stayed. Undefined: the user has reviewed them. */
+  async resetAt(userId: string): Promise<Date | undefined> {
+    const [user] = await db.select({ at: authUser.passkeysKeptAt }).from(authUser).where(eq(authUser.id, userId));
+    return user?.at ?? undefined;
+  },
+
+  async end(userId: string): Promise<void> {
+    await db.update(authUser).set({ passkeysKeptAt: null }).where(eq(authUser.id, userId));
+  },
+});

@@ -24,13 +24,34 @@ const accepted: SameOriginVerdict = { ok: true };
  */
 export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
   const { method, headers } = request;
-  if (safeMethods.has(method) || !hasSessionCookie(headers.cookie)) return accepted;
+  return safeMethods.has(method) || !hasSessionCookie(headers.cookie) ? accepted : comesFrom(request, allowedOrigins);
+}
 
+function comesFrom(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
+  const { headers } = request;
   const fetchSite = headers['sec-fetch-site'];
   if (fetchSite === 'same-origin' || fetchSite === 'none') return accepted;
   const origin = headers.origin ?? originOf(headers.referer);
   if (origin !== undefined) return allowedOrigins.includes(origin) ? accepted : { ok: false, failed: 'foreign_origin' };
   return isScripted(request) ? accepted : { ok: false, failed: 'no_origin' };
+}
+
+/**
+ * The check of routes that begin sessions: a request that changes something must not come from a page of another site, whether or not it
+ * has a cookie. Otherwise such a page could sign its visitor in to an account that it knows.
+ */
+export function isFromOurPages(request: CrossSiteEvidence, allowedOrigins: readonly string[]): boolean {
+  return safeMethods.has(request.method) || comesFrom(request, allowedOrigins).ok;
+}
+
+/** Throws `forbidden` if a browser that follows the address would leave this service. */
+export function assertOwnAddress(
+  { param, address }: { readonly param: string; readonly address: string | undefined },
+  { origin, allowedOrigins }: { readonly origin: string; readonly allowedOrigins: readonly string[] },
+): void {
+  if (address === undefined || allowedOrigins.includes(URL.parse(address, origin)?.origin ?? '')) return;
+  const message = `\`${param}\` is ${JSON.stringify(address)}; send a path or an address of ${origin}.`;
+  throw new ServiceError('forbidden', { message, param });
 }
 
 /** The error of a request that the check refused. */

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import { passkeyIdSchema } from '@sotto/contract/control/passkeys';
-import { secondFactorCodeSchema } from '@sotto/contract/control/second-factor';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { and, eq, lt } from 'drizzle-orm';
 import { type AuthDatabase, authPasskey, authVerification } from '../database/auth-schema.ts';
+import { contractBody } from './contract-body.ts';
 import { challengedUser } from './password-race-guard.ts';
 
 export interface SessionGatesOptions {
@@ -29,19 +28,12 @@ const needsVerifiedEmail: ReadonlySet<string> = new Set([
   '/passkey/verify-registration',
 ]);
 
-/** Checks before better-auth's own routes whether this user may make the request. `auth-requests.ts` has checked the body. */
+/** Checks before better-auth's own routes whether this user may make the request. */
 export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
   ({
     id: 'sotto-gates',
     hooks: {
       before: [
-        {
-          // `disabledPaths` does not support patterns. A token in a path would appear in every log.
-          matcher: ({ path }) => path === '/reset-password/:token',
-          handler: createAuthMiddleware(async () => {
-            throw new APIError('NOT_FOUND');
-          }),
-        },
         {
           matcher: ({ path }) => path !== undefined && needsMail.has(path),
           handler: createAuthMiddleware(async (ctx) => {
@@ -69,7 +61,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/passkey/update-passkey' || path === '/passkey/delete-passkey',
           handler: createAuthMiddleware(async (ctx) => {
             const session = await getSessionFromCtx(ctx);
-            const { id } = passkeyIdSchema.parse(ctx.body);
+            const { id } = contractBody<'POST /v1/auth/passkey/delete-passkey'>(ctx);
             // For another user's passkey better-auth answers 401, which pages would take for an ended session.
             if (session && !(await ownsPasskey(db, session.user.id, id))) {
               throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
@@ -80,7 +72,7 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           matcher: ({ path }) => path === '/two-factor/verify-totp',
           handler: createAuthMiddleware(async (ctx) => {
             const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
-            const { code } = secondFactorCodeSchema.parse(ctx.body);
+            const { code } = contractBody<'POST /v1/auth/two-factor/verify-totp'>(ctx);
             if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
               throw new APIError('UNAUTHORIZED', {
                 code: 'INVALID_CODE',

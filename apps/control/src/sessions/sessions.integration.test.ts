@@ -1,3 +1,4 @@
+import { signInContracts } from '@sotto/contract/control/sign-in';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it, vi } from 'vitest';
 import { authApp, origin, password, sessionCookieOf, setCookies, tokenOf } from '../testing/auth-app.integration.ts';
@@ -5,6 +6,26 @@ import { hashSessionToken } from './hashed-token-adapter.ts';
 
 const cookieName = 'sotto.session_token';
 const { authFor, buildApp, inject, query, post, get, signUp, signIn, signedIn, logLines, onSignUp } = await authApp();
+
+it('the endpoints of better-auth that no contract names do not exist', async () => {
+  const cookie = await signedIn();
+  const endpoints = Object.values(authFor(origin).api).flatMap(({ path, options }) =>
+    path === undefined ? [] : [options.method].flat().map((method) => ({ method, path })),
+  );
+  const listed = new Set(Object.keys(signInContracts));
+  const unlisted = endpoints.filter(
+    ({ method, path }) => !listed.has(`${method} /v1/auth${path.replace(/:(\w+)/g, '{$1}')}`),
+  );
+  expect(unlisted.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['/delete-user', '/update-session', '/reset-password/:token', '/two-factor/send-otp']),
+  );
+  for (const { method, path } of unlisted) {
+    const url = `/v1/auth${path.replace(/:\w+/g, 'x')}`;
+    const payload = method === 'GET' ? undefined : {};
+    const { statusCode } = await inject({ method, url, headers: { cookie }, ...(payload && { payload }) } as never);
+    expect([method, path, statusCode]).toEqual([method, path, 404]);
+  }
+});
 
 describe('signing up, in and out', () => {
   it('signs up, signs in, knows the session and forgets it at sign-out', async () => {

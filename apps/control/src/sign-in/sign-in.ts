@@ -1,4 +1,3 @@
-import { controlOrigin } from '@sotto/contract/control';
 import { repeat } from '@sotto/server';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -7,10 +6,10 @@ import { isDatabaseUnavailable, orDatabaseFailure } from '../database/failures.t
 import type { Domain, RouteContext } from '../domain.ts';
 import { signInLimits } from '../limits/sign-in-limits.ts';
 import { isUnused } from '../operator/sign-up-invitations.ts';
-import { authBasePath } from '../sessions/auth.ts';
 import { hasSessionCookie } from '../sessions/cookies.ts';
-import { authRoutes, type ToEnvelope } from '../sessions/plugin.ts';
 import { resealFactors, type SessionSecrets } from '../sessions/session-secrets.ts';
+import type { ToEnvelope } from './auth-exchange.ts';
+import { serveAuth } from './serve-auth.ts';
 
 export interface SignInDependencies {
   readonly pool: pg.Pool;
@@ -28,17 +27,17 @@ const resealMs = 60_000;
 /** Serves better-auth’s routes, and maintains the data that they store. */
 export function buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }: SignInDependencies): Domain {
   return {
-    async register({ app, sessions }: RouteContext) {
-      await app.register(authRoutes, {
+    register({ app, sessions }: RouteContext) {
+      serveAuth(app, {
         auth: sessions.auth,
+        sessions,
         origin,
         allowedOrigins: sessions.allowedOrigins,
         toEnvelope: authEnvelope,
         admit: signInLimits(app, { control: controlLimit, findDevice: sessions.auth.findDevice }),
-        onUnauthenticated: async (request, path) => {
-          const method = request.method === 'HEAD' ? 'GET' : request.method;
-          const isForSessions = sessionRoutes.has(`${method} ${authBasePath}${path}`);
-          if (isForSessions && !hasSessionCookie(request.headers.cookie)) await refuseKey(sessions, request);
+        onUnauthenticated: async (request, { credentials }) => {
+          if (credentials.includes('session') && !hasSessionCookie(request.headers.cookie))
+            await refuseKey(sessions, request);
         },
         onFailed: async (error) => {
           if (isDatabaseUnavailable(error)) throw error;
@@ -61,13 +60,6 @@ export async function purgeExpired(pool: pg.Pool, now: number): Promise<void> {
   }
   await pool.query(`delete from sign_up_invitations i where not (${isUnused})`);
 }
-
-/** Routes that accept only a session, such as `GET /v1/auth/list-sessions`. */
-const sessionRoutes: ReadonlySet<string> = new Set(
-  controlOrigin.routes
-    .filter(({ credentials }) => credentials.length === 1 && credentials[0] === 'session')
-    .map(({ method, path }) => `${method.toUpperCase()} ${path}`),
-);
 
 const authTypes: Readonly<Record<number, ErrorType>> = {
   400: 'invalid_request',

@@ -3,9 +3,10 @@ import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import { afterAll, beforeEach, vi } from 'vitest';
 import { buildAuth } from '../sessions/auth.ts';
 import type { SignedUpUser } from '../sessions/auth-database.ts';
-import { authRoutes, type ToEnvelope } from '../sessions/plugin.ts';
 import { assertSameOrigin } from '../sessions/same-origin.ts';
 import { readSession } from '../sessions/session-reader.ts';
+import type { ToEnvelope } from '../sign-in/auth-exchange.ts';
+import { serveAuth } from '../sign-in/serve-auth.ts';
 import { openTestDatabase } from './test-database.integration.ts';
 
 export const origin = 'http://127.0.0.1:4000';
@@ -57,9 +58,9 @@ export async function authApp() {
       if (!(error instanceof ServiceError)) throw error;
       reply.code(error.status).send(errorEnvelope(error, request.id));
     });
-    await instance.register(authRoutes, {
-      ...{ auth, origin: publicOrigin, allowedOrigins: [publicOrigin, dashboard], toEnvelope },
-    });
+    const allowedOrigins = [publicOrigin, dashboard];
+    const sessions = { auth, pool: database.pool, allowedOrigins, onAccountCreated: async () => {}, now: Date.now };
+    serveAuth(instance, { auth, sessions, origin: publicOrigin, allowedOrigins, toEnvelope });
     instance.route({
       method: ['GET', 'POST'],
       url: '/v1/whoami',

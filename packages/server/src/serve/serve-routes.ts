@@ -45,10 +45,10 @@ export interface Plane {
  * function is curried so that the literals of a contract keep their types.
  */
 export const serveRoutes =
-  (app: FastifyInstance) =>
+  (app: FastifyInstance, plane: Plane = {}) =>
   <Routes extends Contracts>(routes: Routes) =>
   (handlers: Handlers<Routes>): void =>
-    registerRoutes(app, routes, handlers, {});
+    registerRoutes(app, routes, handlers, plane);
 
 /**
  * Registers routes by their contracts. For each request it reads the caller, then parameters, query and body, and throws the error of the
