@@ -107,7 +107,7 @@ it('doctor and the log of control name a full disk of Postgres, on which nothing
   const ill = await doctor();
   expect(ill.code).toBe(1);
   expect(ill.output).toMatch(
-    /^WRONG {3}Postgres: cannot write \(53100 disk_full\)\n +Its disk is full, so nothing is booked/m,
+    /^WRONG {3}Postgres: cannot write to its disk \(53100 disk_full\)\n +Its disk is full, so nothing is booked/m,
   );
 
   await disk.free();

@@ -249,6 +249,14 @@ describe('a sign-in with the provider', () => {
     'javascript:alert(1)',
     `${world.origin}@evil.example/`,
     `${world.origin}.evil.example/`,
+    `${world.origin}//evil.example/`,
+    `blob:${world.origin}/1`,
+    // Each of these is a path of ours, which becomes `//evil.example` where only the path is used.
+    '/.//evil.example/',
+    '/a/..//evil.example/',
+    '/%2e//evil.example/',
+    '/a/%2e%2e//evil.example/',
+    '/..//evil.example/',
   ])('returns to no other site: %j', async (address) => {
     for (const name of ['callbackURL', 'errorCallbackURL']) {
       const body = { provider: 'openid', callbackURL: '/', [name]: address };

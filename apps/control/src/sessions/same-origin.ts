@@ -49,7 +49,10 @@ export function assertOwnAddress(
   { param, address }: { readonly param: string; readonly address: string | undefined },
   { origin, allowedOrigins }: { readonly origin: string; readonly allowedOrigins: readonly string[] },
 ): void {
-  if (address === undefined || allowedOrigins.includes(URL.parse(address, origin)?.origin ?? '')) return;
+  if (address === undefined) return;
+  const parsed = /^(?:\/|https?:\/\/)/i.test(address) ? URL.parse(address, origin) : null;
+  // better-auth sends only the path of an address, and `/.//evil.example` has the path `//evil.example`, which names a host.
+  if (parsed !== null && allowedOrigins.includes(parsed.origin) && !parsed.pathname.startsWith('//')) return;
   const message = `\`${param}\` is ${JSON.stringify(address)}; send a path or an address of ${origin}.`;
   throw new ServiceError('forbidden', { message, param });
 }

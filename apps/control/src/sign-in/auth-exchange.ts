@@ -1,4 +1,4 @@
-import { parseJson } from '@sotto/wire';
+import { parseJson, ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isScripted } from '../sessions/same-origin.ts';
@@ -40,7 +40,11 @@ export function authRequest(
   if (!isRead && isScripted(request)) headers.set('origin', origin);
   if (!isRead) headers.set('content-type', 'application/json');
   const [, query = ''] = takesQuery ? request.url.split(/\?(.*)/s) : [];
-  return new Request(`${origin}${pathOf(request)}${query === '' ? '' : `?${query}`}`, {
+  const path = pathOf(request);
+  const url = new URL(`${origin}${path}${query === '' ? '' : `?${query}`}`);
+  // A parameter `..` would name another route.
+  if (url.pathname !== path) throw new ServiceError('not_found');
+  return new Request(url, {
     // better-auth does not support HEAD. The server omits the body when it answers a HEAD request.
     method: isRead ? 'GET' : request.method,
     headers,

@@ -95,6 +95,7 @@ function answering({ key, contract, handle, publicAnswers }: ServedRoute, plane:
       reply.headers(publicCache);
       return publicAnswers.of(key, answer as object).send(request, reply);
     }
+    if (reply.sent) return reply;
     return contract.answer === undefined && answer !== reply ? reply.send() : answer;
   };
 }
