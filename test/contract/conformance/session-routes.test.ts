@@ -99,14 +99,15 @@ const sessionRoutes: Concept = (suite) => {
       order = placed.json as OrderAnswer;
     });
 
-    /** Calls the route of a row. Its last parameter is what was prepared; every other one is the workspace. */
+    /** Calls the route of a row. Its last parameter is what was prepared, unless the body takes that; every other one is the workspace. */
     const call = (
       { route, body, prepare, inWorkspace }: Row,
       headers: HeaderMap,
       prepared: string,
     ): Promise<Answer> => {
       const [method = '', path = ''] = route.replace('/v1', '').split(' ');
-      const last = prepare === undefined || typeof body === 'function' ? workspaceId : prepared;
+      const isForBody = typeof body === 'function' && body.length > 0;
+      const last = prepare === undefined || isForBody ? workspaceId : prepared;
       const address = path.replace(/\{\w+\}(?=[^{]*$)/, last).replace('{id}', workspaceId);
       const query = inWorkspace ? `?workspace_id=${workspaceId}` : '';
       const sent = typeof body === 'function' ? body(prepared) : (body ?? (method === 'POST' ? {} : undefined));
