@@ -45,7 +45,7 @@ export class DueWork implements Task {
     return this.#asking.stop();
   }
 
-  /** Asks soon, because this process has written something. What another process writes is found within the interval. */
+  /** Asks soon, because this process has written something. The interval finds what another process writes. */
   wake(): void {
     for (const work of this.#work) work.isHinted = true;
     this.#asking.wake();

@@ -109,7 +109,7 @@ export class ArrivingBody {
     return Math.max(needed, Math.min(2 * this.#gathered.length, this.#options.atMost));
   }
 
-  /** The size of another buffer: what is still to come if that is little, and never more than what came. */
+  /** The size of another buffer: 64 KiB, or less if the body announced less. */
   #nextSize({ length }: Buffer): number {
     return Math.max(length, Math.min(mostGathered, this.#options.atMost - this.#bytes));
   }
