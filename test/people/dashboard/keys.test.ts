@@ -205,6 +205,18 @@ await describeDashboard('keys', (stage) => {
     expect((await ask(stage.service, third, { model })).status).toBe(200);
   });
 
+  it('show the new secret of a rotated key, even if the filter of the list does not match the key any more', async () => {
+    const page = await stage.open('/keys', { as: await stage.person() });
+    const first = await makeKey(page, 'found by its ending');
+    await page.getByLabel('Filter by name or owner').fill(first.slice(-4));
+    await choose(page, 'found by its ending', 'Rotate');
+    await dialog(page).getByRole('button', { name: 'Create new secret' }).click();
+    // The list is loaded again: it has the new ending.
+    await page.getByText('No key’s name, ending or owner contains this text.').waitFor();
+    const second = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
+    expect((await ask(stage.service, second, { model })).status).toBe(200);
+  });
+
   it('take an expiry, allowed models and rate limits, and keep what is not changed', async () => {
     const page = await stage.open('/keys', { as: await stage.person() });
     await openDialog(page);
