@@ -68,7 +68,7 @@ await describeDashboard('keys', (stage) => {
     await limit.fill('10');
     await dialog(page).getByLabel('Name').fill('   ');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
-    await dialog(page).getByText('`name` must').waitFor();
+    await dialog(page).getByText('Fill in this field.').waitFor();
     expect(await limit.inputValue()).toBe('10');
     await expectAccessible(page);
     await keepPicture(page, 'keys-refused');
