@@ -224,6 +224,12 @@ await describeDashboard('connected apps', (stage) => {
     // The refused field has the focus, so that it is in sight.
     expect(await dialog.locator('textarea:focus').getAttribute('aria-invalid')).toBe('true');
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Notebook');
+    // The service's error is about what was sent then.
+    await dialog.getByLabel('Name').fill('  ');
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await dialog.getByText('Fill in this field.').waitFor();
+    expect(await dialog.getByText(/must be an https address/).count()).toBe(0);
+    await dialog.getByLabel('Name').fill('Notebook');
     await dialog.getByLabel('Redirect URIs').fill(`${redirect}\nhttp://127.0.0.1:3000/callback`);
     await dialog.getByRole('button', { name: 'Register' }).click();
     await page.getByRole('dialog', { name: 'Notebook is ready' }).waitFor();
