@@ -51,7 +51,7 @@ export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
       error={form.errorAt('expires_at')}
       mayBeEmpty
       value={lastDayOf(expiry.value)}
-      // The same day again is no change: its key may end at another hour of it.
+      // A program may have chosen an hour within the day. Keep it if the user chooses the same day.
       onChange={(day) => expiry.onChange(day === lastDayOf(begun) ? begun : endOf(day))}
     />
   );
