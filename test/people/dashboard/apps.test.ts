@@ -224,6 +224,12 @@ await describeDashboard('connected apps', (stage) => {
     // The refused field has the focus, so that it is in sight.
     expect(await dialog.locator('textarea:focus').getAttribute('aria-invalid')).toBe('true');
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Notebook');
+    // The service's error is about what was sent then.
+    await dialog.getByLabel('Name').fill('  ');
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await dialog.getByText('Fill in this field.').waitFor();
+    expect(await dialog.getByText(/must be an https address/).count()).toBe(0);
+    await dialog.getByLabel('Name').fill('Notebook');
     await dialog.getByLabel('Redirect URIs').fill(`${redirect}\nhttp://127.0.0.1:3000/callback`);
     await dialog.getByRole('button', { name: 'Register' }).click();
     await page.getByRole('dialog', { name: 'Notebook is ready' }).waitFor();
@@ -236,6 +242,16 @@ await describeDashboard('connected apps', (stage) => {
     const menu = page.getByRole('button', { name: 'Actions for Notebook' });
     await menu.click();
     await page.getByRole('menuitem', { name: 'Change' }).click();
+    const access = dialog.getByRole('group', { name: 'Access that it may request' });
+    const requested = access.getByRole('checkbox', { checked: true });
+    await requested.first().waitFor();
+    while ((await requested.count()) > 0) await requested.first().click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await access.and(page.locator('[aria-describedby]')).getByText('Choose at least one.').waitFor();
+    await access.locator('input[aria-invalid=true]:focus').check();
+    await dialog.getByLabel('Name').fill('  ');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Fill in this field.').waitFor();
     await page.getByRole('dialog').getByLabel('Name').fill('Notebook 2');
     await page.getByRole('dialog').getByLabel('Redirect URIs').fill(redirect);
     await page.getByText('must allow it again').waitFor();
@@ -245,6 +261,10 @@ await describeDashboard('connected apps', (stage) => {
 
     await page.getByRole('button', { name: 'Actions for Notebook 2' }).click();
     await page.getByRole('menuitem', { name: 'New secret' }).click();
+    const refusal = { error: { type: 'forbidden', message: 'This app cannot get a new secret.' } };
+    await page.route('**/rotate-secret', (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await dialog.getByRole('button', { name: 'Create a new secret' }).click();
+    await dialog.getByRole('alert').getByText(refusal.error.message).waitFor();
     await dialog.getByRole('button', { name: 'Create a new secret' }).click();
     const second = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
     expect(second).not.toBe(first);

@@ -98,6 +98,23 @@ await describeDashboard('budgets', (stage) => {
     await page.getByRole('row', { name: /Member.*of \$5\.00/ }).waitFor();
   });
 
+  it('are not set for the workspace if the last key without one gets it while the dialog is open', async () => {
+    const { page, keys, setBudget } = await workspaceOf(stage, await stage.person(), await stage.person(0));
+    await page.reload();
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('radio', { name: 'Key One key' }).check();
+    await dialog.getByLabel('Limit in USD per month').fill('2');
+    for (const key_id of keys) await setBudget({ key_id, limit_usd: 1 });
+    // The user comes back to the tab much later, so the page loads the budgets again.
+    await page.clock.setFixedTime(Date.now() + 3_600_000);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await page.locator('tr', { hasText: 'nightly' }).waitFor();
+    await expect.poll(() => dialog.getByRole('button', { name: 'Set budget' }).isDisabled()).toBe(true);
+    await dialog.getByRole('radio', { name: 'Workspace' }).check();
+    expect(await dialog.getByRole('button', { name: 'Set budget' }).isDisabled()).toBe(false);
+  });
+
   it('show a member what they may see, and nothing to change', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const { theirs, setBudget, id } = await workspaceOf(stage, owner, guest);

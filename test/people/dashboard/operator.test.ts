@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
-import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading } from './stage.ts';
+import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading, holdBack } from './stage.ts';
 
 await describeDashboard(
   'the pages of operators',
@@ -84,12 +84,23 @@ await describeDashboard(
       await page.keyboard.press('Escape');
       await proof.waitFor({ state: 'hidden' });
       expect(await dismissing.getByLabel('Reason').inputValue()).toBe('a long reason');
+      // A user who cancels begins anew.
+      await dismissing.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('button', { name: 'Dismiss the settlement' }).click();
+      expect(await dismissing.getByLabel('Reason').inputValue()).toBe('');
+      await dismissing.getByLabel('Reason').fill('a short reason');
       await stage.service.pool.query('update auth_session set factor_at = now()');
       const uri = await enrol(page, person);
       await stage.service.pool.query('update auth_session set factor_at = null');
       await dismissing.getByRole('button', { name: 'Dismiss' }).click();
       await proof.getByLabel('Code of your authenticator app').fill(totpCode(uri, Date.now()));
+      // While the service checks the code, the dismissal cannot be taken back: it follows at once.
+      const check = await holdBack(page, '**/two-factor/verify-totp');
       await proof.getByRole('button', { name: 'Confirm' }).click();
+      await proof.locator('button[aria-busy=true]').waitFor();
+      await page.keyboard.press('Escape');
+      expect(await proof.isVisible()).toBe(true);
+      check();
       await page.getByText('None.', { exact: true }).waitFor();
     });
 

@@ -14,6 +14,7 @@ import {
   expectGoodLooks,
   hasBrowser,
   heading,
+  holdBack,
   invite,
   keepPicture,
   signInBy,
@@ -107,6 +108,28 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await other.getByRole('heading', heading('Sign in')).waitFor();
   });
 
+  it('keeps a typed address while the user signs in again, and then for one visit', async () => {
+    const person = await world.verified();
+    const page = await browser.open('/account', { as: person });
+    // An account without a password has only its session to prove who asks.
+    await world.pool.query(
+      "update auth_account set provider_id = 'openid' where user_id = (select id from auth_user where email = $1)",
+      [person.email],
+    );
+    await world.pool.query("update auth_session set created_at = now() - interval '6 minutes'");
+    await page.reload();
+    const address = page.getByLabel('New address');
+    await address.fill('other@people.example');
+    await page.getByRole('button', { name: 'Change address' }).click();
+    await page.getByRole('alert').waitFor();
+    for (const kept of ['other@people.example', '']) {
+      await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+      await page.getByRole('heading', heading('Keys')).waitFor();
+      await page.goBack();
+      expect(await address.inputValue()).toBe(kept);
+    }
+  });
+
   it('sets up an authenticator app, asks for its code, and takes a backup code instead', async () => {
     const person = await world.verified();
     const page = await browser.open('/account', { as: person });
@@ -126,8 +149,16 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByRole('alert').waitFor();
     await dialog.getByLabel('Code from the app').fill(totpCode(uri, Date.now()));
+    // The service has switched it on when the answer is lost to a closed dialog, and with it the backup codes.
+    const check = await holdBack(page, '**/two-factor/verify-totp');
     await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.locator('button[aria-busy=true]').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await dialog.isVisible()).toBe(true);
+    check();
     await dialog.getByTestId('backup-codes').waitFor();
+    // The page behind knows it by now, and the dialog stays.
+    await page.getByText('On', { exact: true }).waitFor();
     const codes = await dialog.getByTestId('backup-codes').locator('li').allTextContents();
     expect(codes).toHaveLength(10);
     const [download] = await Promise.all([

@@ -25,8 +25,8 @@ it('names each field whose text is not a value of it, or is out of its bounds', 
   const { mistakes } = readBody(keys, shown(typed), {});
   expect(mistakes).toEqual({
     credit_limit_usd: 'An amount in USD, such as 5 or 12.50. At most 1,000,000.',
-    requests_per_minute: 'Enter a whole number above 0.',
-    tokens_per_minute: 'Enter a whole number above 0.',
+    requests_per_minute: 'Enter a whole number above 0, at most 2,147,483,647.',
+    tokens_per_minute: 'Enter a whole number above 0, at most 2,147,483,647.',
   });
   const credit = bodies['POST /v1/operator/accounts/{id}/credit'] ?? {};
   for (const amount of ['0', '-1', '', '1000000.01', '1e3', '5,00', 'NaN', '5 $'])
@@ -75,4 +75,36 @@ it('leaves blanks in passwords, and leaves out an empty text that may be absent'
   expect(readBody(change, shown({ currentPassword: ' a ' }), {}).body).toEqual({ currentPassword: ' a ' });
   const social = bodies['POST /v1/auth/sign-in/social'] ?? {};
   expect(readBody(social, shown({ callbackURL: '' }), {}).body).toEqual({});
+});
+
+it('takes no missing value for a field without one, where that is a choice or required', () => {
+  const untouched = { limit_usd: undefined, key_id: undefined };
+  const budgets = bodies['PUT /v1/workspaces/{id}/budgets'] ?? {};
+  const asked = shown(untouched).map((field) => ({ ...field, isChoice: field.name === 'key_id' }));
+  // Without `key_id`, the service would set the budget of the whole workspace.
+  expect(readBody(budgets, asked, {})).toEqual({
+    body: {},
+    mistakes: {
+      limit_usd: 'An amount in USD, such as 5 or 12.50. At most 1,000,000.',
+      key_id: 'Choose one.',
+    },
+  });
+});
+
+it('takes no blanks where the form requires a text, even if a null would leave the field as it is', () => {
+  const patch = bodies['PATCH /v1/keys/{id}'] ?? {};
+  const [name] = shown({ name: '  ' }, { name: 'laptop' });
+  const field = { name: '', start: '', value: '', ...name, required: true };
+  expect(readBody(patch, [field], { onlyChanged: true })).toEqual({
+    body: {},
+    mistakes: { name: 'Fill in this field.' },
+  });
+});
+
+it('reads commas in counts only between groups of three digits, and names the highest count', () => {
+  const fields = { count: { type: 'integer', above: 0, max: 2_000_000 } } as const;
+  const read = (count: string) => readBody(fields, shown({ count }), {});
+  expect(read('1,234,567').body).toEqual({ count: 1_234_567 });
+  for (const count of ['1,5', '1,,000', ',100', '1000,000', '3,000,000'])
+    expect(read(count).mistakes, count).toEqual({ count: 'Enter a whole number above 0, at most 2,000,000.' });
 });

@@ -1,11 +1,15 @@
 import type { BodyField, BodyFields } from '@sotto/contract';
-import { readUsd, usdMistake } from '../format/format.ts';
+import { formatCount, readUsd, usdMistake } from '../format/format.ts';
 
 /** A field that a form shows. */
 export interface ShownField {
   readonly name: string;
   /** A typed text, also of a number or a list; or the value itself. */
   readonly value: unknown;
+  /** The user chooses the value: the field never goes without one. */
+  readonly isChoice?: boolean;
+  /** The user cannot leave the field empty, even if a body may omit it. */
+  readonly required?: boolean | undefined;
   /** The value before the user changed it. */
   readonly start: unknown;
   /** The sentence for a text that the field does not take. */
@@ -35,11 +39,20 @@ export function readBody(
   const body: Record<string, unknown> = {};
   const mistakes: Record<string, string> = {};
   for (const [name, value] of Object.entries(rest)) put(body, name, value);
-  for (const { name, value, start, mistake, accepts } of shown) {
+  for (const { name, value, isChoice = false, required = false, start, mistake, accepts } of shown) {
     const field = fields[name] ?? { type: 'other' };
+    if (isChoice && value === undefined) {
+      // An absent field may have a meaning of its own: a budget without a key limits the whole workspace.
+      mistakes[name] = mistake ?? 'Choose one.';
+      continue;
+    }
+    if (required && isBlank(value)) {
+      mistakes[name] = mistake ?? 'Fill in this field.';
+      continue;
+    }
     const read = readValue(name, field, value);
     if (read === wrong || (accepts !== undefined && !accepts(read as never))) {
-      mistakes[name] = mistake ?? (name.endsWith('_usd') ? usdMistake : numberMistake);
+      mistakes[name] = mistake ?? (name.endsWith('_usd') ? usdMistake : countMistake(field));
       continue;
     }
     const isSame = JSON.stringify(read) === JSON.stringify(start);
@@ -48,11 +61,14 @@ export function readBody(
   return { body, mistakes };
 }
 
-const numberMistake = 'Enter a whole number above 0.';
+const countMistake = ({ max }: BodyField): string =>
+  `Enter a whole number above 0${max === undefined ? '' : `, at most ${formatCount(max)}`}.`;
+const isBlank = (value: unknown): boolean => typeof value !== 'object' && String(value ?? '').trim() === '';
 const wrong = Symbol('not a value of the field');
 
-/** Undefined leaves the field out. */
+/** Undefined leaves the field out. A required field that the user never touched is as empty as one that was cleared. */
 function readValue(name: string, field: BodyField, value: unknown): unknown {
+  if (value === undefined && field.required === true && field.type !== 'other') return readValue(name, field, '');
   if (typeof value !== 'string') return value;
   // Blanks may be part of a password.
   const text = /password/i.test(name) ? value : value.trim();
@@ -74,7 +90,7 @@ function readNumber({ type, min, above, max }: BodyField, text: string): unknown
 }
 
 function readCount(text: string): number | undefined {
-  const digits = text.replaceAll(',', '');
+  const digits = /^\d{1,3}(,\d{3})+$/.test(text) ? text.replaceAll(',', '') : text;
   return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
 }
 

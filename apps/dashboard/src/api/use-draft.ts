@@ -10,7 +10,7 @@ const kept = makeTabState<Readonly<Record<string, Draft>>>({});
 
 const isSecret = (name: string): boolean => /password|^code$/i.test(name);
 
-/** The draft of a form. `keep` keeps it until the form is shown again to the same user, except for passwords and codes. */
+/** The draft of a form. `keep` keeps some of its fields until the form is shown again to the same user, but no passwords and codes. */
 export function useDraft(form: string) {
   // A refusal may arrive after another user has signed in, who must not get what this one typed.
   const place = `${useSignedIn()?.id} ${form}`;
@@ -22,8 +22,8 @@ export function useDraft(form: string) {
     draft,
     set: (name: string, value: unknown): void => setDraft((before) => ({ ...before, [name]: value })),
     clear: (names: readonly string[]): void => setDraft(without(names)),
-    keep: (): void => {
-      const typed = without(Object.keys(draft).filter(isSecret))(draft);
+    keep: (names: readonly string[]): void => {
+      const typed = without(Object.keys(draft).filter((name) => isSecret(name) || !names.includes(name)))(draft);
       kept.update((before) => ({ ...before, [place]: typed }));
     },
     forget,

@@ -35,6 +35,10 @@ interface FieldOptions<Value> {
   readonly mistake?: string;
   /** Whether the field takes a value of the right type. */
   accepts?(value: Value): boolean;
+  /** The user cannot leave it empty, even if a body may omit it. */
+  readonly required?: boolean;
+  /** False: it is not kept while the user signs in again, such as a text that confirms a deletion. */
+  readonly keeps?: false;
   /** The field shows every error of the form, as the only one that may be wrong. */
   readonly every?: boolean;
 }
@@ -46,9 +50,13 @@ interface FormOptions<Key extends BodyRoute, Result> extends Omit<ChangeOptions<
   readonly rest?: Values<Key>;
   /** The fields that the user's next change begins anew, once this one is made. */
   readonly clears?: readonly FieldName<Body<Key>>[];
+  /** Tells forms of the same route apart, such as by the object that they change. */
+  readonly place?: string;
   /** Sends the body in another way than by a call of the route. */
   readonly send?: (body: Body<Key>) => Promise<Result>;
 }
+
+type Asked = FieldOptions<never> & Pick<ShownField, 'isChoice'>;
 
 /** The parameters of a route, if it has any. */
 type Place<Key extends BodyRoute> = keyof ParamsOf<ControlContracts[Key]> extends never
@@ -81,6 +89,8 @@ export interface RouteForm<Key extends BodyRoute, Result = Answer<Key>> extends 
   readonly errorElsewhere: () => string | undefined;
   readonly mistakes: Readonly<Record<string, string>>;
   readonly submit: () => void;
+  /** Forgets what was kept of it. */
+  readonly forget: () => void;
 }
 
 interface ChoiceAttributes<Value> {
@@ -124,6 +134,7 @@ export function useForm<Key extends BodyRoute, Result>(
     start: started,
     rest,
     clears = [],
+    place = '',
     send,
     onSuccess,
     onError,
@@ -132,7 +143,7 @@ export function useForm<Key extends BodyRoute, Result>(
 ): RouteForm<Key, Result> {
   const fields = bodies[route] ?? {};
   const start: Draft = started ?? {};
-  const { draft, set, clear, keep, forget } = useDraft(`${route} ${JSON.stringify(params)}`);
+  const { draft, set, clear, keep, forget } = useDraft(`${route} ${JSON.stringify(params)} ${place}`);
   const [mistakes, setMistakes] = useState<Readonly<Record<string, string>>>({});
   const change = useChange<Result, Body<Key>>({
     gcTime: 0,
@@ -148,28 +159,31 @@ export function useForm<Key extends BodyRoute, Result>(
       return onSuccess?.(...done);
     },
     onError: (...failed) => {
-      if (needsSignIn(failed[0])) keep();
+      if (needsSignIn(failed[0])) keep([...shown.keys()].filter((name) => shown.get(name)?.keeps !== false));
       return onError?.(...failed);
     },
   });
   const value = (name: string): unknown => (name in draft ? draft[name] : start[name]);
   // Of this drawing, so that a field which is no longer shown is not sent.
-  const shown = new Map<string, FieldOptions<never>>();
+  const shown = new Map<string, Asked>();
   const isAt = (name: string): boolean => shown.get(name)?.every === true || errorAt(change.error, name) !== undefined;
-  const show = (name: string, asked: FieldOptions<never> = {}): void => void shown.set(name, asked);
+  const show = (name: string, asked: Asked = {}): void => void shown.set(name, asked);
   /** The fields that show their errors. */
   const told = new Set<string>();
   const sentenceAt = (name: string): string | undefined => {
     told.add(name);
     return mistakes[name] ?? (change.error !== null && isAt(name) ? sentenceOf(change.error) : undefined);
   };
-  const choiceOf = (name: string, asked?: FieldOptions<never>): ChoiceAttributes<never> => {
+  const choiceOf = (name: string, asked?: Asked): ChoiceAttributes<never> => {
     show(name, asked);
     return { value: value(name) as never, onChange: (next) => set(name, next) };
   };
+  const mistakeElsewhere = (): string | undefined =>
+    Object.entries(mistakes).find(([name]) => shown.has(name) && !told.has(name))?.[1];
   return {
     change,
     mistakes,
+    forget,
     errorAt: sentenceAt,
     text: (name, asked) => {
       show(name, asked);
@@ -179,16 +193,17 @@ export function useForm<Key extends BodyRoute, Result>(
         onChange: ({ target }) => set(name, target.value),
         error: sentenceAt(name),
         autoComplete: 'off',
-        ...boundsOf(fields[name]),
+        ...boundsOf(fields[name], asked?.required),
       };
     },
-    choice: choiceOf,
+    choice: (name, asked) => choiceOf(name, { ...asked, isChoice: true }),
     choiceOrNull: choiceOf,
     toggle: (name) => {
       show(name);
       return { checked: value(name) === true, onChange: (checked) => set(name, checked) };
     },
-    errorElsewhere: () => (change.error === null || [...told].some(isAt) ? undefined : sentenceOf(change.error)),
+    errorElsewhere: () =>
+      mistakeElsewhere() ?? (change.error === null || [...told].some(isAt) ? undefined : sentenceOf(change.error)),
     submit: () => {
       const asked = [...shown].map(
         ([name, rule]): ShownField => ({ ...rule, name, value: value(name), start: start[name] }),
@@ -197,16 +212,18 @@ export function useForm<Key extends BodyRoute, Result>(
       setMistakes(read.mistakes);
       // The contract names the fields; the compiler cannot follow them through names with dots.
       if (Object.keys(read.mistakes).length === 0) change.mutate(read.body as Body<Key>);
+      // The service's error is about a body that the user has changed since.
+      else if (change.isError) change.reset();
     },
   };
 }
 
 /** The attributes of a control that keep texts out which its field does not take. */
-const boundsOf = (field: BodyField | undefined): Bounds => ({
+const boundsOf = (field: BodyField | undefined, required = false): Bounds => ({
   ...(field?.email === true ? { type: 'email' } : {}),
   inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
   // A missing amount gets the same sentence as a wrong one.
-  required: field?.required === true && field.type !== 'number',
+  required: required || (field?.required === true && field.type !== 'number'),
   minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
   maxLength: field?.maxLength,
 });

@@ -33,6 +33,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
   const form = useForm('POST /v1/keys', {
     start: { credit_limit_usd: defaultLimitUsd },
     rest: { name: 'Playground', kind: 'inference', workspace_id: workspace.id },
+    place: `Playground ${workspace.id}`,
     refreshes: allKeys,
     onSuccess: (made) => onChange(tabKeyOf(made)),
   });

@@ -54,6 +54,7 @@ export function CheckList(props: CheckListProps) {
               <input
                 type="checkbox"
                 checked={isChecked(item.id)}
+                aria-invalid={error === undefined ? undefined : true}
                 onChange={(event) => onToggle(item.id, event.target.checked)}
                 className="size-4 shrink-0 accent-accent"
               />

@@ -2,6 +2,7 @@ import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Button, type ButtonProps } from './button.tsx';
 import { Dialog, type DialogProps } from './dialog.tsx';
+import { ErrorLine } from './surface.tsx';
 
 /** What `Form` needs of a form; `useForm` returns it. Without a change, the form only asks the page for something. */
 interface FormHandle {
@@ -9,8 +10,10 @@ interface FormHandle {
   readonly submit: () => void;
   /** The fields whose texts were not taken, and why. */
   readonly mistakes?: object;
-  /** The sentence that no field shows. */
+  /** The sentence that no field shows. Without it, the form shows each error of the change. */
   readonly errorElsewhere?: () => string | undefined;
+  /** Forgets what was kept of the form. */
+  readonly forget?: () => void;
 }
 
 interface FormProps {
@@ -35,7 +38,7 @@ interface FormProps {
 export function Form(props: FormProps) {
   const { form, action, look = 'primary', disabled = false, showsErrors = false, onCancel, wide = false } = props;
   const { beside, className = 'space-y-4', children } = props;
-  const { change, submit, mistakes, errorElsewhere } = form;
+  const { change, submit, mistakes, errorElsewhere, forget } = form;
   const element = useRef<HTMLFormElement>(null);
   // The field at fault may be out of sight.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each submission has its own errors
@@ -64,10 +67,17 @@ export function Form(props: FormProps) {
       }}
     >
       {children}
-      {!showsErrors && errorElsewhere !== undefined && <Elsewhere read={errorElsewhere} />}
+      {!showsErrors &&
+        (errorElsewhere === undefined ? <ErrorLine error={change?.error} /> : <Elsewhere read={errorElsewhere} />)}
       {onCancel !== undefined ? (
         <div className="flex flex-wrap justify-end gap-2">
-          <Button disabled={change?.isPending ?? false} onClick={onCancel}>
+          <Button
+            disabled={change?.isPending ?? false}
+            onClick={() => {
+              forget?.();
+              onCancel();
+            }}
+          >
             Cancel
           </Button>
           {button}
@@ -101,8 +111,12 @@ export interface FormDialogProps
 /** A form in a dialog, which stays open while the form sends its change. */
 export function FormDialog({ form, action, look, disabled, showsErrors, children, ...dialog }: FormDialogProps) {
   const parts = { form, action, look, disabled, showsErrors };
+  const close = (): void => {
+    form.forget?.();
+    dialog.onClose();
+  };
   return (
-    <Dialog {...dialog} isBusy={form.change?.isPending ?? false}>
+    <Dialog {...dialog} onClose={close} isBusy={form.change?.isPending ?? false}>
       <Form {...parts} className="space-y-5" onCancel={dialog.onClose}>
         {children}
       </Form>

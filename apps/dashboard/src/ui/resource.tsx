@@ -22,10 +22,12 @@ interface RowsProps<Row> extends Omit<TableProps<Row>, 'columns'> {
   /** Names a row, for screen readers. */
   readonly nameOf: (row: Row) => string;
   readonly actions: (row: Row) => readonly RowAction[];
+  /** Replaces the table if a filter leaves no row. */
+  readonly empty?: string;
 }
 
 /** Rows with what can be done with each: by a button where each has one action, else by a menu, which ends with what cannot be undone. */
-export function Rows<Row>({ columns, nameOf, actions, ...table }: RowsProps<Row>) {
+export function Rows<Row>({ columns, nameOf, actions, empty, ...table }: RowsProps<Row>) {
   const [opened, setOpened] = useState<{ readonly row: Row; readonly label: string }>();
   const does = opened && actions(opened.row).find(({ label }) => label === opened.label)?.does;
   const itemOf = (row: Row, { label, icon: Icon, danger = false, does }: RowAction) => ({
@@ -57,10 +59,14 @@ export function Rows<Row>({ columns, nameOf, actions, ...table }: RowsProps<Row>
   };
   return (
     <>
-      <Table
-        {...table}
-        columns={most > 0 ? [...columns, { title: 'Actions', hiddenTitle: true, numeric: true, cell }] : columns}
-      />
+      {empty !== undefined && table.rows.length === 0 ? (
+        <p className="py-6 text-center text-muted">{empty}</p>
+      ) : (
+        <Table
+          {...table}
+          columns={most > 0 ? [...columns, { title: 'Actions', hiddenTitle: true, numeric: true, cell }] : columns}
+        />
+      )}
       {typeof does === 'object' && does.dialog(() => setOpened(undefined))}
     </>
   );

@@ -30,8 +30,12 @@ export function SecretDialog({ secret, form, action, look, children, ...dialog }
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
   const close = (): void => {
-    if (secret?.text !== undefined && !isCopied) setWarned(true);
-    else onClose();
+    if (secret?.text !== undefined && !isCopied) {
+      setWarned(true);
+      return;
+    }
+    form.forget?.();
+    onClose();
   };
   return (
     <Dialog
@@ -76,6 +80,7 @@ function Shown({ secret: { noun, text, before, note }, isCopied, isWarned, onCop
       {before}
       {text !== undefined && (
         <div className="space-y-3 rounded-xl border border-line bg-raised p-3">
+          <p className="sr-only">{`The new ${noun}:`}</p>
           <code data-testid={`new-${noun}`} onCopy={onCopied} className="block font-mono text-sm break-all">
             {text}
           </code>

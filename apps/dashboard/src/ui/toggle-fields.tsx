@@ -10,8 +10,13 @@ interface ToggleProps {
   readonly disabled?: boolean;
 }
 
+interface CheckFieldProps extends ToggleProps {
+  /** It is one of several, and an error about them is shown. */
+  readonly isInvalid?: boolean;
+}
+
 /** A yes or no within a form. A setting that takes effect at once is a `SwitchField`. */
-export function CheckField({ label, hint, checked, onChange, disabled = false }: ToggleProps) {
+export function CheckField({ label, hint, checked, onChange, disabled = false, isInvalid = false }: CheckFieldProps) {
   const id = useId();
   return (
     <div className="flex gap-3">
@@ -20,6 +25,7 @@ export function CheckField({ label, hint, checked, onChange, disabled = false }:
         type="checkbox"
         checked={checked}
         disabled={disabled}
+        aria-invalid={isInvalid || undefined}
         onChange={(event) => onChange(event.target.checked)}
         {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
         className="mt-1 size-4 shrink-0 accent-accent"

@@ -73,7 +73,7 @@ function fieldOf(schema: JsonSchema, isRequired: boolean): BodyField {
 function typeOf({ type, items, enum: choices }: JsonSchema): BodyField['type'] {
   if (type === 'number' || type === 'integer') return type;
   if (type === 'string' && choices === undefined) return 'text';
-  return type === 'array' && (items as JsonSchema).type === 'string' ? 'texts' : 'other';
+  return type === 'array' && (items as JsonSchema | undefined)?.type === 'string' ? 'texts' : 'other';
 }
 
 /** The schemas of which a value must match one, or all. */

@@ -63,7 +63,12 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
       </ul>
       {isStale && <SignInFirst goal="delete the account" returnTo="/account" />}
       <TextField
-        {...form.text('email', { accepts: isOwn, mistake: 'This is not the address of your account.' })}
+        {...form.text('email', {
+          accepts: isOwn,
+          mistake: 'This is not the address of your account.',
+          // Typed again, it confirms again.
+          keeps: false,
+        })}
         label={`Your address, ${user.email}`}
       />
       {hasPassword === true && <CurrentPasswordField {...form.text('password')} label="Your password" />}

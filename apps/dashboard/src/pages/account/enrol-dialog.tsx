@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { encode } from 'uqr';
 import type { Answer } from '../../api/call.ts';
-import { useForm } from '../../api/use-form.ts';
+import { type RouteForm, useForm } from '../../api/use-form.ts';
 import { sessionQuery } from '../../session/session.ts';
 import { Button, DownloadLink } from '../../ui/button.tsx';
 import { CopyButton, CopyLine } from '../../ui/copy.tsx';
@@ -20,27 +20,31 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
   const [isVerified, setVerified] = useState(false);
   const client = useQueryClient();
   const announce = useAnnounce();
-  const finish = async (): Promise<void> => {
-    await client.invalidateQueries({ queryKey: sessionQuery.queryKey });
+  const first = useForm('POST /v1/auth/two-factor/verify-totp', {
+    onSuccess: () => {
+      setVerified(true);
+      void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    },
+  });
+  const finish = (): void => {
     announce({ text: 'From now on, signing in needs your password and a code.' });
     onClose();
   };
   // Once the app is set up, every way to close the dialog finishes the setup.
-  const dismiss = (): void => (isVerified ? void finish() : onClose());
+  const dismiss = (): void => (isVerified ? finish() : onClose());
   return (
-    <Dialog onClose={dismiss} title="Set up an authenticator app">
+    // Once the service has taken the code, the user needs the backup codes.
+    <Dialog onClose={dismiss} isBusy={first.change.isPending} title="Set up an authenticator app">
       {!enabling.isSuccess && (
         <Form form={form} action="Continue" onCancel={onClose}>
           <CurrentPasswordField {...form.text('password', { every: true })} label="Your password" />
         </Form>
       )}
-      {enabling.isSuccess && !isVerified && (
-        <FirstCode enrolment={enabling.data} onDone={() => setVerified(true)} onCancel={onClose} />
-      )}
+      {enabling.isSuccess && !isVerified && <FirstCode form={first} enrolment={enabling.data} onCancel={onClose} />}
       {enabling.isSuccess && isVerified && (
         <div className="space-y-4">
           <BackupCodes codes={enabling.data.backupCodes} />
-          <Button look="primary" onClick={() => void finish()}>
+          <Button look="primary" onClick={finish}>
             I saved the codes
           </Button>
         </div>
@@ -51,12 +55,11 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
 
 interface FirstCodeProps {
   readonly enrolment: Answer<'POST /v1/auth/two-factor/enable'>;
-  readonly onDone: () => void;
+  readonly form: RouteForm<'POST /v1/auth/two-factor/verify-totp'>;
   readonly onCancel: () => void;
 }
 
-function FirstCode({ enrolment, onDone, onCancel }: FirstCodeProps) {
-  const form = useForm('POST /v1/auth/two-factor/verify-totp', { onSuccess: onDone });
+function FirstCode({ form, enrolment, onCancel }: FirstCodeProps) {
   const secret = URL.parse(enrolment.totpURI)?.searchParams.get('secret') ?? '';
   return (
     <Form form={form} action="Switch on" onCancel={onCancel}>

@@ -90,6 +90,7 @@ function RenameDialog({ passkey, onClose }: { passkey: PasskeyRow; onClose: () =
   const form = useForm('POST /v1/auth/passkey/update-passkey', {
     start: { name: nameOf(passkey) },
     rest: { id: passkey.id },
+    place: passkey.id,
     refreshes: passkeysQuery,
     onSuccess: onClose,
   });

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useForm } from '../../api/use-form.ts';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,6 +14,7 @@ import { BackupCodes, EnrolDialog } from './enrol-dialog.tsx';
 /** The authenticator app, which a sign-in with a password asks for. */
 export function SecondFactorCard({ user }: { user: SignedInUser }) {
   const { data: hasPassword } = useQuery(hasPasswordQuery);
+  const [isEnrolling, setEnrolling] = useState(false);
   const missing = user.emailVerified
     ? hasPassword === false && 'It needs a password, and your account does not have one.'
     : 'Confirm your address first.';
@@ -36,11 +38,13 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
         ) : (
           <>
             {missing && <p className="text-sm text-muted">{missing}</p>}
-            <DialogButton disabled={missing !== false} dialog={(onClose) => <EnrolDialog onClose={onClose} />}>
+            <Button disabled={missing !== false} onClick={() => setEnrolling(true)}>
               Set up an app
-            </DialogButton>
+            </Button>
           </>
         )}
+        {/* It shows the backup codes when the account has the app already. */}
+        {isEnrolling && <EnrolDialog onClose={() => setEnrolling(false)} />}
       </div>
     </Card>
   );

@@ -1,5 +1,6 @@
 import { appScopes } from '@sotto/contract/control/app-scopes';
 import type { AppAnswer, CreateApp } from '@sotto/contract/control/connect';
+import { useId } from 'react';
 import { call } from '../../api/call.ts';
 import { linesOf } from '../../api/read-body.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -101,22 +102,22 @@ type AppForm = FormFields<Omit<CreateApp, 'type'>>;
 
 const NameFields = ({ form }: { form: AppForm }) => (
   <div className="grid items-start gap-4 sm:grid-cols-2">
-    <TextField {...form.text('name')} label="Name" required />
-    <TextField {...form.text('homepage')} label="Homepage" placeholder="https://" inputMode="url" required />
+    <TextField {...form.text('name', { required: true })} label="Name" />
+    <TextField {...form.text('homepage', { required: true })} label="Homepage" placeholder="https://" inputMode="url" />
   </div>
 );
 
 function AccessFields({ form }: { form: AppForm }) {
   const scopes = form.choice('scopes', { accepts: ({ length }) => length > 0, mistake: 'Choose at least one.' });
   const mistake = form.errorAt('scopes');
+  const id = useId();
   return (
     <>
       <TextAreaField
-        {...form.text('redirect_uris')}
+        {...form.text('redirect_uris', { required: true })}
         label="Redirect URIs"
         hint="One per line: https, or http on this machine. They must match exactly."
         spellCheck={false}
-        required
       />
       <TextAreaField
         {...form.text('post_logout_redirect_uris')}
@@ -125,7 +126,7 @@ function AccessFields({ form }: { form: AppForm }) {
         rows={2}
         spellCheck={false}
       />
-      <fieldset className="space-y-3">
+      <fieldset className="space-y-3" aria-describedby={mistake === undefined ? undefined : id}>
         <legend className="mb-2 text-sm font-medium">Access that it may request</legend>
         {appScopes.map((scope) => (
           <CheckField
@@ -136,6 +137,7 @@ function AccessFields({ form }: { form: AppForm }) {
               </>
             }
             hint={scopeWords[scope].text}
+            isInvalid={mistake !== undefined}
             checked={scopes.value.includes(scope)}
             onChange={(checked) =>
               scopes.onChange(appScopes.filter((one) => (one === scope ? checked : scopes.value.includes(one))))
@@ -143,7 +145,7 @@ function AccessFields({ form }: { form: AppForm }) {
           />
         ))}
         {mistake !== undefined && (
-          <p role="alert" className="text-sm text-danger">
+          <p id={id} role="alert" className="text-sm text-danger">
             {mistake}
           </p>
         )}

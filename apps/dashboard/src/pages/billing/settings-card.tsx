@@ -102,6 +102,7 @@ function ReceiptDetails({ settings: { receipt_details } }: { settings: BillingSe
   const client = useQueryClient();
   const form = useForm('PUT /v1/billing/settings', {
     start: { receipt_details },
+    place: 'receipts',
     clears: ['receipt_details'],
     onSuccess: (saved) => client.setQueryData(billingSettingsQuery.queryKey, saved),
     says: 'Receipts from now on have these details.',

@@ -52,7 +52,8 @@ export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: 
       form={form}
       title="Set a budget"
       action="Set budget"
-      disabled={choices.every(({ disabled }) => disabled)}
+      // The last free key or member may be gone since it was chosen.
+      disabled={choices.some(({ value, disabled }) => value === scope && disabled)}
       onClose={onClose}
     >
       <RadioCards legend="Limits" value={scope} choices={choices} onChange={setScope} />
@@ -88,6 +89,7 @@ export function ChangeBudgetDialog({ workspace, budget, owner, onClose }: Change
     params: { id: workspace.id },
     start: { limit_usd },
     rest: { member_id, key_id },
+    place: budget.id,
     refreshes: budgetsQuery(workspace.id),
     onSuccess: onClose,
     says: 'The limit is changed.',

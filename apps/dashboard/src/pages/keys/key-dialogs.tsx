@@ -18,6 +18,7 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
   const form = useForm('POST /v1/keys', {
     start: { kind: 'inference', openai_compatible: true, allowed_models: null, expires_at: null },
     rest: { workspace_id: workspace.id },
+    place: workspace.id,
     refreshes: allKeys,
   });
   const kind = form.choice('kind');

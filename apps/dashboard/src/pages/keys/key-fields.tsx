@@ -43,6 +43,7 @@ export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
     mistake: 'Choose today or a later day. Revoke a key to end it now.',
     accepts: (at) => at == null || at === apiKey?.expires_at || Date.parse(at) > Date.now(),
   });
+  const begun = apiKey?.expires_at ?? null;
   const lastDay = (
     <DayField
       label="Last day"
@@ -50,15 +51,15 @@ export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
       error={form.errorAt('expires_at')}
       mayBeEmpty
       value={lastDayOf(expiry.value)}
-      onChange={(day) => expiry.onChange(endOf(day))}
+      // A program may have chosen an hour within the day. Keep it if the user chooses the same day.
+      onChange={(day) => expiry.onChange(day === lastDayOf(begun) ? begun : endOf(day))}
     />
   );
   const name = (
     <TextField
-      {...form.text('name')}
+      {...form.text('name', { required: true })}
       label="Name"
       hint="The place where you use it, such as “laptop” or “nightly job”. Only people in this workspace see it."
-      required
     />
   );
   if (!isInference) {

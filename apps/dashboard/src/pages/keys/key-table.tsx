@@ -13,6 +13,8 @@ import { limitOf, limitTones, mayChange } from './key-rules.ts';
 
 interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
+  /** Replaces the table if the filter leaves no key. */
+  readonly empty: string;
   readonly workspace: WorkspaceAnswer;
   /** The account of the user. Undefined until the members are loaded. */
   readonly ownAccountId: string | undefined;
@@ -25,7 +27,7 @@ interface KeyTableProps {
 }
 
 export function KeyTable(props: KeyTableProps) {
-  const { keys, workspace, ownAccountId, ownerOf, budgets, selected, onSelect } = props;
+  const { keys, empty, workspace, ownAccountId, ownerOf, budgets, selected, onSelect } = props;
   const router = useRouter();
   const may = (key: KeyAnswer): boolean => mayChange(key, { role: workspace.role, accountId: ownAccountId });
   const columns: readonly Column<KeyAnswer>[] = [
@@ -91,6 +93,7 @@ export function KeyTable(props: KeyTableProps) {
       caption="Keys"
       columns={columns}
       rows={keys}
+      empty={empty}
       rowKey={({ id }) => id}
       pageSize={25}
       nameOf={({ name }) => name}

@@ -130,26 +130,23 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
       <p role="status" className="sr-only">
         {found.length} keys are shown
       </p>
-      {found.length === 0 ? (
-        <p className="py-6 text-center text-muted">
-          {search.q === undefined ? 'All keys here are revoked.' : 'No key’s name, ending or owner contains this text.'}
-        </p>
-      ) : (
-        <KeyTable
-          keys={found}
-          workspace={workspace}
-          ownAccountId={ownAccountId}
-          ownerOf={ownerOf}
-          budgets={new Map(budgets.flatMap((budget) => (budget.key_id === null ? [] : [[budget.key_id, budget]])))}
-          selected={selected}
-          onSelect={({ id }, isSelected) => {
-            const next = new Set(selected);
-            if (isSelected) next.add(id);
-            else next.delete(id);
-            setSelected(next);
-          }}
-        />
-      )}
+      <KeyTable
+        keys={found}
+        empty={
+          search.q === undefined ? 'All keys here are revoked.' : 'No key’s name, ending or owner contains this text.'
+        }
+        workspace={workspace}
+        ownAccountId={ownAccountId}
+        ownerOf={ownerOf}
+        budgets={new Map(budgets.flatMap((budget) => (budget.key_id === null ? [] : [[budget.key_id, budget]])))}
+        selected={selected}
+        onSelect={({ id }, isSelected) => {
+          const next = new Set(selected);
+          if (isSelected) next.add(id);
+          else next.delete(id);
+          setSelected(next);
+        }}
+      />
       {isRevoking && chosen.length > 0 && <RevokeKeysDialog keys={chosen} onClose={() => setRevoking(false)} />}
     </>
   );

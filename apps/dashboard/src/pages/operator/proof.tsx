@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { needsNewSignIn } from '../../api/errors.ts';
 import { type Change, useChange } from '../../api/use-change.ts';
 import { useForm } from '../../api/use-form.ts';
@@ -25,18 +26,34 @@ function FactorDialog({ onDone, onClose }: { onDone: () => void; onClose: () => 
   const client = useQueryClient();
   const router = useRouter();
   const hasApp = useSignedIn()?.twoFactorEnabled === true;
-  const byCode = useForm('POST /v1/auth/two-factor/verify-totp', { onSuccess: onDone });
+  // A user who left the dialog has taken the change back.
+  const isThere = useRef(false);
+  useEffect(() => {
+    isThere.current = true;
+    return () => {
+      isThere.current = false;
+    };
+  }, []);
+  const done = (): void => {
+    if (isThere.current) onDone();
+  };
+  const byCode = useForm('POST /v1/auth/two-factor/verify-totp', { onSuccess: done });
   const byPasskey = useChange({
     mutationFn: () => signInWithPasskey(),
     onSuccess: async () => {
       // The passkey may be another user's, who did not ask for this.
-      if (await enterSession(client)) onDone();
+      if (await enterSession(client)) done();
       else await router.invalidate();
     },
   });
   const sentence = passkeySentence(byPasskey.error);
   return (
-    <Dialog onClose={onClose} title="Confirm your second factor" description="It counts for five minutes.">
+    <Dialog
+      onClose={onClose}
+      isBusy={byCode.change.isPending || byPasskey.isPending}
+      title="Confirm your second factor"
+      description="It counts for five minutes."
+    >
       <div className="space-y-4">
         {!hasApp && (
           <Notice tone="warn">

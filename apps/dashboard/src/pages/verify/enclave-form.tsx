@@ -103,6 +103,7 @@ function EnclaveForm({ workspace, models }: EnclaveFormProps) {
             form={{ change: verifying, submit: verify }}
             action="Verify enclave"
             disabled={tabKey === undefined}
+            showsErrors
             beside={
               tabKey === undefined && <p className="text-sm text-muted">Create a key first, or use an existing one.</p>
             }
