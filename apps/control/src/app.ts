@@ -76,7 +76,8 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     if (route === '/healthz' || route === '/readyz') return;
     const { method } = request;
     const status = reply.statusCode;
-    if (method !== 'GET' && status < 400) options.onWritten();
+    // A ticket writes nothing to Postgres.
+    if (method !== 'GET' && status < 400 && route !== '/v1/inference/tickets') options.onWritten();
     events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
     options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
       ...{ method, route, status },

@@ -104,7 +104,7 @@ export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Pr
   });
 }
 
-/** Replaces the secret of an app. The old secret and all grants end at once. A public app has none. */
+/** Replaces the secret of an app. The old secret and all grants end at once. A public app does not have one. */
 export async function rotateSecret(
   pool: pg.Pool,
   of: OfApp,
