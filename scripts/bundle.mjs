@@ -30,8 +30,9 @@ export async function bundle({ root, entries, out }) {
     splitting: true,
     format: 'esm',
     platform: 'node',
-    // Comments would stay in memory with the source, and one that is not ASCII doubles it.
+    // Comments would stay in memory with the source, and one letter that is not ASCII doubles it. Licences get files of their own.
     minifyWhitespace: true,
+    legalComments: 'external',
     target: `node${process.versions.node}`,
     conditions: ['@sotto/source'],
     external: [...unbundled, 'pg-native'],

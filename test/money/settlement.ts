@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Settlement, sealAccountRef } from '@sotto/state';
+import { type Settlement, sealAccountRef, shardOfWallet } from '@sotto/state';
 import type { Service, TestAccount } from '../kit/service.ts';
 
 /** Shared with the tests, so that they can write their own settlements. */
@@ -17,6 +17,12 @@ export async function ownerOf({ pool }: Service, { accountId, workspaceId }: Tes
     [accountId],
   );
   return { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+}
+
+/** The shard of an account's wallet, in whose stream its brokers settle. */
+export async function shardOf({ pool }: Service, { accountId }: TestAccount): Promise<number> {
+  const { rows } = await pool.query<{ wallet_id: string }>('select wallet_id from accounts where id = $1', [accountId]);
+  return shardOfWallet(rows[0]?.wallet_id ?? '');
 }
 
 /** A settlement of 1,000 nano-USD, as a broker states it. Its account exists only if `accountRef` says so. */

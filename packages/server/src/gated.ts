@@ -3,6 +3,7 @@ import { errorEnvelope, headerNames, ServiceError } from '@sotto/wire';
 import { inTurn } from './in-turn.ts';
 import { LoadGate } from './load-gate.ts';
 import { requestId } from './random-id.ts';
+import { memoryReturn } from './return-memory.ts';
 
 const shedReportMs = 1000;
 
@@ -46,7 +47,11 @@ export function gated({ isOpenToPages, onShed }: GateOptions, handler: RequestLi
       begin() {
         // The client left while its request waited.
         if (request.socket.destroyed) return gate.ended();
-        response.once('close', () => gate.ended());
+        memoryReturn.begun();
+        response.once('close', () => {
+          gate.ended();
+          memoryReturn.ended();
+        });
         handler(request, response);
       },
       refuse() {

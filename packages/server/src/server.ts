@@ -12,6 +12,7 @@ import { answerClientError, answerConnect, refuseOddRequests } from './odd-reque
 import { openToPages } from './open-to-pages.ts';
 import { takeProxyHeaders } from './proxy-protocol.ts';
 import { requestId } from './random-id.ts';
+import { memoryReturn } from './return-memory.ts';
 import { followRoutes, methods } from './route-table.ts';
 import { sendError } from './send-error.ts';
 import type { TrustProxy } from './settings/kinds.ts';
@@ -77,7 +78,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     serverFactory: (handler) => {
       const { admitting, stop } = gated(options, handler);
-      return makeServer(options, admitting).once('close', stop);
+      return makeServer(options, admitting)
+        .once('listening', () => memoryReturn.started())
+        .once('close', stop);
     },
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });

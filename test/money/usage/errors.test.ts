@@ -9,7 +9,7 @@ import { type Act, type Script, scripted } from '../../kit/scripted-provider.ts'
 import { get, type SendOptions } from '../../kit/send.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
-import { accountRefKey, ownerOf, settlementMacKey, settlementOf } from '../settlement.ts';
+import { accountRefKey, ownerOf, settlementMacKey, settlementOf, shardOf } from '../settlement.ts';
 import { moneySpec } from '../spec.ts';
 
 const credited = 10_000_000_000n;
@@ -331,7 +331,8 @@ await describeStage('errors of requests', moneySpec, (stage, which) => {
       const accountRef = sealAccountRef(accountRefKey, await ownerOf(stage.service, account));
       const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as Settlement;
       const signed = signSettlement(settlementMacKey, settlement);
-      await withRedis(stage.service.redisUrl ?? '', (redis) => addSettlement(redis, 0, signed));
+      const shard = await shardOf(stage.service, account);
+      await withRedis(stage.service.redisUrl ?? '', (redis) => addSettlement(redis, shard, signed));
       await until(async () => (await rowsOf(account)).length === 1, 'it is booked');
       expect(await rowsOf(account)).toMatchObject([
         { status: ended, error, cost: 0.000001, failed_attempts: failed(...attempts) },
