@@ -6,7 +6,7 @@ import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { SignedUp } from '../../kit/signed-up.ts';
-import { createKey, expectAccessible, keepPicture, type Stage } from './stage.ts';
+import { createKey, expectAccessible, expectGoodLooks, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -140,7 +140,11 @@ export function requestsSuite(stage: Stage): void {
       const href = await page.getByRole('link', { name: 'Export requests' }).getAttribute('href');
       const exported = await (await page.request.get(href ?? '')).text();
       expect(exported.trimEnd().split('\r\n')).toHaveLength(2);
-      await keepPicture(page, 'requests-between');
+      await expectGoodLooks(stage, {
+        ...{ name: 'requests-between', path: new URL(page.url()).pathname + new URL(page.url()).search, as: person },
+        widths: [390, 1440],
+        shown: (shown) => shown.getByRole('heading', { name: /requests? refused/ }).waitFor(),
+      });
       // A refusal has no status, provider or model, so such a filter hides the counts.
       await page.goto('/usage?view=requests&status=failed');
       await listed(page, '1 in all');

@@ -3,7 +3,6 @@ import type { RefusalCount } from '@sotto/state';
 import { type RefusalKind, refusalKinds } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
-import { Refused } from '../database/refused.ts';
 import { noteRefusals } from '../ledger/budget-alerts.ts';
 import type { HourRange } from './day-range.ts';
 import type { UsageOwner } from './usage-store.ts';
@@ -11,7 +10,7 @@ import type { UsageOwner } from './usage-store.ts';
 const hourMs = 3_600_000;
 /** Counts are kept for 90 days. */
 const keptMs = 90 * 24 * hourMs;
-/** The most groups of an answer. */
+/** The most counts of an answer, unless one hour has more. */
 const mostGroups = 5_000;
 
 /**
@@ -53,24 +52,33 @@ export async function bookRefusals(pool: pg.Pool, counts: readonly RefusalCount[
 
 const orderOf = ({ keyHash, hour, kind, epoch }: RefusalCount): string => [keyHash, hour, kind, epoch].join(' ');
 
-/** More groups than one answer has. */
-export interface TooManyRefusals {
-  readonly why: 'too_many_groups';
-  readonly most: number;
+/** Returns the counts of refusals by hour, key and kind, newest first. An hour is in the answer as a whole, or not at all. */
+export async function readRefusals(pool: pg.Pool, owner: UsageOwner, asked: AskedRefusals): Promise<RefusalsAnswer> {
+  const rows = await readGroups(pool, owner, asked, mostGroups + 1);
+  const cut = rows.length > mostGroups ? rows.at(-1)?.hour : undefined;
+  if (cut === undefined) return { data: rows.flatMap(toAnswer), next_to: null };
+  const whole = rows.filter(({ hour }) => hour > cut);
+  // One hour alone has more. Its keys bound it.
+  const shown = whole.length > 0 ? whole : await readGroups(pool, owner, { ...asked, from: cut, to: hourAfter(cut) });
+  const next = whole.length > 0 ? hourAfter(cut) : cut;
+  return { data: shown.flatMap(toAnswer), next_to: next.toISOString() };
 }
 
-/** Returns the counts of refusals by hour, key and kind, newest first. */
-export async function readRefusals(
+type AskedRefusals = HourRange & Omit<RefusalsQuery, 'from' | 'to'>;
+
+interface Group {
+  readonly hour: Date;
+  readonly key_id: string;
+  readonly kind: string;
+  readonly count: string;
+}
+
+async function readGroups(
   pool: pg.Pool,
   { accountId, onlyOf }: UsageOwner,
-  {
-    from,
-    to,
-    workspace_id: workspaceId,
-    key_id: keyId,
-    member_id: memberId,
-  }: HourRange & Omit<RefusalsQuery, 'from' | 'to'>,
-): Promise<RefusalsAnswer | Refused<TooManyRefusals>> {
+  { from, to, workspace_id: workspaceId, key_id: keyId, member_id: memberId }: AskedRefusals,
+  limit?: number,
+): Promise<readonly Group[]> {
   const values: unknown[] = [accountId, from, to];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const conditions = ['r.account_id = $1', 'r.hour >= $2', 'r.hour < $3'];
@@ -84,21 +92,22 @@ export async function readRefusals(
   for (const creator of [memberId, onlyOf])
     if (creator !== undefined)
       conditions.push(`r.key_id in (select id from api_keys where account_id = $1 and created_by = ${bind(creator)})`);
-  const { rows } = await pool.query<{ hour: Date; key_id: string; kind: string; count: string }>(
+  const { rows } = await pool.query<Group>(
     `select r.hour, r.key_id, r.kind, sum(r.count) as count from refusals r where ${conditions.join(' and ')}
-     group by 1, 2, 3 order by 1 desc, 2, 3 limit ${bind(mostGroups + 1)}`,
+     group by 1, 2, 3 order by 1 desc, 2 desc, 3 desc limit ${bind(limit ?? null)}`,
     values,
   );
-  if (rows.length > mostGroups) return new Refused({ why: 'too_many_groups', most: mostGroups });
-  return {
-    data: rows.flatMap((row) => {
-      const kind = refusalKinds.find((each) => each === row.kind);
-      return kind === undefined
-        ? []
-        : { hour: row.hour.toISOString(), key_id: row.key_id, status: statusOf[kind], kind, count: Number(row.count) };
-    }),
-  };
+  return rows;
 }
+
+function toAnswer(row: Group): RefusalsAnswer['data'] {
+  const kind = refusalKinds.find((each) => each === row.kind);
+  if (kind === undefined) return [];
+  const count = Number(row.count);
+  return [{ hour: row.hour.toISOString(), key_id: row.key_id, status: statusOf[kind], kind, count }];
+}
+
+const hourAfter = (hour: Date): Date => new Date(hour.getTime() + hourMs);
 
 const statusOf: Record<RefusalKind, 402 | 403 | 429> = {
   ...{ balance: 402, key_limit: 402, workspace_budget: 402, member_budget: 402, key_budget: 402 },

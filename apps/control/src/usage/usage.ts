@@ -12,7 +12,7 @@ import type { Serve } from '../serve/serve.ts';
 import { exportDaily, readDaily, type TooManyGroups } from './daily-store.ts';
 import { dateOf, dayRange, hourRange } from './day-range.ts';
 import { RefusalBooks } from './refusal-books.ts';
-import { purgeRefusals, readRefusals, type TooManyRefusals } from './refusal-store.ts';
+import { purgeRefusals, readRefusals } from './refusal-store.ts';
 import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
 import {
   requireBalanceReader,
@@ -89,8 +89,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
       const scope = await requireUsageReader(readers, request, asked.workspace_id);
       const owner = await requireRowReader(readers, scope);
       const range = hourRange({ from, to }, now());
-      const refusals = await readRefusals(pool, owner, { ...asked, ...range, workspace_id: scope.workspaceId });
-      return orError(refusals, refusalErrors);
+      return readRefusals(pool, owner, { ...asked, ...range, workspace_id: scope.workspaceId });
     },
 
     'GET /v1/usage/daily': async ({ query, request, reply }) => {
@@ -113,14 +112,6 @@ const dailyErrors = {
     new ServiceError('invalid_request', {
       message: `This has more than ${most} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
       param: 'group_by',
-    }),
-};
-
-const refusalErrors = {
-  too_many_groups: ({ most }: TooManyRefusals) =>
-    new ServiceError('invalid_request', {
-      message: `These hours have more than ${most} counts. Ask for fewer hours, or for one key.`,
-      param: 'from',
     }),
 };
 

@@ -103,7 +103,7 @@ export const refusalsQuery = ({ isCut: _, ...query }: RefusalFilters) =>
   queryOptions({
     // The hour is enough: a list of the last hours would otherwise ask again with each drawing.
     queryKey: [...usageQueryKey, 'refusals', { ...query, from: query.from.slice(0, 13) }],
-    queryFn: async ({ signal }) => (await call('GET /v1/usage/refusals', { query, signal })).data,
+    queryFn: ({ signal }) => call('GET /v1/usage/refusals', { query, signal }),
   });
 
 /** The address of all matching requests as CSV. */

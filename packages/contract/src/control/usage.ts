@@ -234,6 +234,11 @@ export const refusalsAnswerSchema = z.strictObject({
       count: z.int(),
     }),
   ),
+  next_to: instant
+    .nullable()
+    .describe(
+      'Set if earlier hours are left out, because the answer has thousands of counts. Ask for them with this `to`.',
+    ),
 });
 export type RefusalsAnswer = z.infer<typeof refusalsAnswerSchema>;
 

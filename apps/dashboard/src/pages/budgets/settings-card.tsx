@@ -57,7 +57,7 @@ function SettingsForm({ workspace, settings }: { workspace: WorkspaceAnswer; set
         {...form.text('member_budget_usd')}
         label="Budget of each member, in USD per month"
         hint="For members without a budget of their own, also for those who join later. Not for the owner, who pays. Empty: none."
-        className="max-w-xs"
+        className="max-w-md"
       />
       <fieldset>
         <legend className="mb-2 text-sm font-medium">Alert at</legend>

@@ -27,8 +27,9 @@ const kindWords: Readonly<Record<RefusalKind, string>> = {
 export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly filters: RefusalFilters }) {
   const { data, error, refetch } = useQuery(refusalsQuery(filters));
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (data === undefined || data.length === 0) return null;
-  const total = data.reduce((sum, { count }) => sum + count, 0);
+  if (data === undefined || data.data.length === 0) return null;
+  const { data: refusals, next_to: cutAt } = data;
+  const total = refusals.reduce((sum, { count }) => sum + count, 0);
   const columns: readonly Column<Refusals>[] = [
     { title: 'Hour', heading: true, cell: ({ hour }) => formatMinute(hour), sortBy: ({ hour }) => Date.parse(hour) },
     { title: 'Refused by', cell: ({ kind, status }) => `${kindWords[kind]} (${status})` },
@@ -38,19 +39,20 @@ export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly fil
   return (
     <Card
       title={`${formatCountOf(total, 'request')} refused`}
-      lead={
-        filters.isCut
-          ? 'Before a provider was tried, so they are not in the list below. Only of the last 31 days of this time.'
-          : 'Before a provider was tried, so they are not in the list below.'
-      }
+      lead={`Before a provider was tried, so they are not in the list below.${cutNote(filters, cutAt)}`}
     >
       <Table
         caption="Refused requests"
         columns={columns}
-        rows={data}
+        rows={refusals}
         rowKey={({ hour, key_id: key, kind }) => `${hour} ${key} ${kind}`}
         pageSize={10}
       />
     </Card>
   );
+}
+
+function cutNote({ isCut }: RefusalFilters, cutAt: string | null): string {
+  if (cutAt !== null) return ` Only since ${formatMinute(cutAt)}: before, there are more.`;
+  return isCut ? ' Only of the last 31 days of this time.' : '';
 }

@@ -28,7 +28,7 @@ export function RequestFilters({ search, filters, workspaceId, keys, onChange, n
     (names ?? []).flatMap((name) => (name === null || name === undefined ? [] : [{ value: name, label: name }]));
   const set = (change: UsageSearch): void => onChange({ ...search, ...change });
   return (
-    <div className="flex flex-wrap items-end gap-2">
+    <div className="flex flex-wrap gap-2">
       <Chip
         label="Time"
         value={timeOf(search)}
@@ -47,9 +47,6 @@ export function RequestFilters({ search, filters, workspaceId, keys, onChange, n
           set({ hours, ...minutes, ...(time === 'days' ? {} : { range, from: undefined, to: undefined }) });
         }}
       />
-      {search.since !== undefined && search.until !== undefined && (
-        <Minutes since={search.since} until={search.until} onChange={set} />
-      )}
       <Chip
         label="Workspace"
         value={workspaceId}
@@ -115,6 +112,9 @@ export function RequestFilters({ search, filters, workspaceId, keys, onChange, n
         <Button small look="quiet" onClick={() => onChange(withoutFilters(search))}>
           Clear filters
         </Button>
+      )}
+      {search.since !== undefined && search.until !== undefined && (
+        <Minutes since={search.since} until={search.until} onChange={set} />
       )}
     </div>
   );

@@ -14,21 +14,16 @@ local w = redis.call('HMGET', wallet_key(wallet), 'funds', 'held', 'unbooked')
 local k = redis.call('HMGET', key_key(key), 'gen', 'bud', 'ws', 'exp', 'sec', 'cnt')
 if not w[1] or not k[3] or is_over(k[4], now) or generation_of(k[1], k[3]) ~= ARGV[9] then return {n, 'not_projected'} end
 if secret ~= '' and not is_secret(k[5], key, secret, now) then return {n, 'not_projected'} end
-local function count_as(kind)
+local function refuse(kind, ...)
   if k[6] == '1' and secret == '' then count_refusal(now, epoch, key, kind) end
+  return {n, ...}
 end
 if not is_free then
   local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
-  if available <= 0 then
-    count_as('balance')
-    return {n, 'insufficient', int(available)}
-  end
+  if available <= 0 then return refuse('balance', 'insufficient', int(available)) end
   local month = month_of(now)
   local scope, limit = find_exhausted(k[2], month, 1)
-  if scope then
-    count_as(scope .. '_budget')
-    return {n, 'over_budget', scope, month, limit}
-  end
+  if scope then return refuse(scope .. '_budget', 'over_budget', scope, month, limit) end
 end
 local mark = epoch .. ' ' .. wallet .. ' ' .. key .. ' ' .. ARGV[9]
 for i = 12, #ARGV do redis.call('SET', ticket_key(ARGV[i]), mark, 'PX', ttl, 'NX') end

@@ -56,9 +56,7 @@ return each_request('admit', 8, function(at, client, epoch)
   if not w[1] then return {'not_projected'} end
   local scope, limit, limited
   if not is_free then
-    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then
-      return refuse('balance', 'insufficient', 'wallet')
-    end
+    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return refuse('balance', 'insufficient', 'wallet') end
     if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
       return refuse('key_limit', 'insufficient', 'key')
     end
