@@ -11,7 +11,7 @@ const hourMs = 3_600_000;
 /** Counts are kept for 90 days. */
 const keptMs = 90 * 24 * hourMs;
 /** The most counts of an answer, unless one hour has more. */
-const mostGroups = 5_000;
+const mostGroups = 2_000;
 
 /**
  * Stores counts of refusals, and notes the alerts of budgets that refused. A stored count only rises, so these interleavings count

@@ -126,10 +126,10 @@ it('leaves earlier hours out of an answer with thousands of counts, whole, and s
       [accountId, workspaceId, (hour - ago) * 3600, keys],
     );
   for (const [ago, keys] of [
-    [0, 2000],
-    [1, 2500],
-    [2, 1000],
-    [3, 6000],
+    [0, 800],
+    [1, 1000],
+    [2, 400],
+    [3, 2500],
     [4, 10],
   ] as const)
     await fill(ago, keys);
@@ -141,9 +141,9 @@ it('leaves earlier hours out of an answer with thousands of counts, whole, and s
   }
   const at = (ago: number): string => new Date((hour - ago) * hourMs).toISOString();
   expect(pages).toEqual([
-    [at(0), at(1), 4500],
-    [at(2), at(2), 1000],
-    [at(3), at(3), 6000],
+    [at(0), at(1), 1800],
+    [at(2), at(2), 400],
+    [at(3), at(3), 2500],
     [at(4), at(4), 10],
   ]);
 });
