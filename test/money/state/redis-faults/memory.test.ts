@@ -23,7 +23,8 @@ test('a Redis that is full admits nothing, and still ends what was admitted', as
   try {
     expect(await outcome(redeem({ right: byTicket }))).toEqual({ unavailable: true });
     // It counts no refusals either, and refuses all the same.
-    expect(await redeem({ holdId: 'more', amountNusd: 1_000_000n })).toMatchObject({ result: 'insufficient' });
+    const refused = await outcome(redeem({ holdId: 'more', amountNusd: 1_000_000n }));
+    expect(refused).toMatchObject({ answer: { result: 'insufficient' } });
     await outcome(redis.state.countRefusal({ shard, right: byKey, kind: 'access' }));
     expect(await redis.state.readRefusals(shard, 0)).toMatchObject({ counts: [] });
     expect(await redis.state.peek({ shard, right: byTicket })).toBeDefined();
