@@ -8,6 +8,7 @@ export default defineConfig({
     './src/database/auth-schema.ts',
     './src/database/billing-schema.ts',
     './src/database/connect-schema.ts',
+    './src/database/usage-schema.ts',
     './src/database/workspace-schema.ts',
     './src/database/administration-schema.ts',
     './src/database/wallet-schema.ts',

@@ -31,6 +31,7 @@ export {
   failoverTable,
   nextStep,
   outcomeOfStatus,
+  providerStatusOf,
 } from './health/failover.ts';
 export {
   type AttemptEnd,

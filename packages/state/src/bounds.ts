@@ -25,6 +25,12 @@ export const measurementsKeptHours = 26;
  */
 export const lateMs = 600_000;
 
+/**
+ * Time in ms for which the counts of an hour's refusals are kept after a new one came, so that control can be away for a day. Older
+ * ones are lost.
+ */
+export const refusalsKeptMs = 26 * 3_600_000;
+
 /** An ended hold is remembered for longer than a redeem of it can arrive, because redeems end with their lease. */
 export const closedMs = 60_000;
 

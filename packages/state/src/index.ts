@@ -56,6 +56,8 @@ export type {
   ReceiptPort,
   RedeemReply,
   RedeemRequest,
+  RefusalCount,
+  RefusalCounts,
   RemovedBudget,
   RemovedKey,
   Right,
@@ -78,5 +80,6 @@ export { leaveReplica, readRedisUrl } from './redis/connection.ts';
 export { brokerConnectionName, inspectRedis } from './redis/inspect.ts';
 export { createRedisState } from './redis/redis-state.ts';
 export { adviceOnTrouble, isRejected } from './redis/trouble.ts';
+export { refusalHour } from './refusals.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forAllReachable, forEachReachable, StateUnavailableError } from './unavailable.ts';

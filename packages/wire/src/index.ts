@@ -82,6 +82,7 @@ export {
   withExactMembers,
 } from './exact-json.ts';
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
+export { forbiddenKind } from './forbidden-kind.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
 export { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from './json.ts';
 export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
@@ -155,6 +156,10 @@ export {
   type AttemptError,
   attemptErrors,
   firstTokenBoundsMs,
+  type ProviderStatus,
+  providerStatuses,
+  type RefusalKind,
+  refusalKinds,
   type UsageError,
   usageErrors,
   usageStatuses,

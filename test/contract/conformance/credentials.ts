@@ -163,7 +163,7 @@ export const credentials: Concept = (suite) => {
       expectError(await get(url, bearer('sotto_mgt_nonsense')), 401, 'invalid_api_key');
     });
 
-    it.each(['/balance', '/usage', '/usage/daily'])(
+    it.each(['/balance', '/usage', '/usage/daily', '/usage/refusals'])(
       '%s accepts a management key and no other key or ticket',
       async (path) => {
         const { service, account } = suite;

@@ -184,6 +184,7 @@ const sessionRoutes: Concept = (suite) => {
       // is zero.
       row('GET /v1/balance', reads),
       row('GET /v1/usage', { ...reads, viewer: 403 }, { inWorkspace: true }),
+      row('GET /v1/usage/refusals', { ...reads, viewer: 403 }, { inWorkspace: true }),
       row('GET /v1/usage/daily', reads, { inWorkspace: true }),
       row('POST /v1/billing/orders', aboutOneself(400), { body: { package_id: 'none', rail: 'test' } }),
       row('GET /v1/billing/grant', aboutOneself(200)),
@@ -223,6 +224,10 @@ const sessionRoutes: Concept = (suite) => {
       row('GET /v1/workspaces/{id}/budgets', inWorkspace('viewer', 200)),
       row('PUT /v1/workspaces/{id}/budgets', inWorkspace('admin', 200), { body: { limit_usd: 1000 } }),
       row('DELETE /v1/workspaces/{id}/budgets/{budgetId}', inWorkspace('admin', 204), { prepare: freshBudget }),
+      row('GET /v1/workspaces/{id}/budget-settings', inWorkspace('viewer', 200)),
+      row('PUT /v1/workspaces/{id}/budget-settings', inWorkspace('admin', 200), {
+        body: { alert_percents: [80], member_budget_usd: null },
+      }),
       row('GET /v1/workspaces/{id}/webhook', inWorkspace('admin', 200)),
       row('PUT /v1/workspaces/{id}/webhook', inWorkspace('admin', 200), { body: webhook }),
       row('DELETE /v1/workspaces/{id}/webhook', inWorkspace('admin', 204), { prepare: freshWebhook }),

@@ -154,7 +154,7 @@ describe('the service of `npm start`, by its own description', () => {
   it('shows models, balance and usage for keys', async () => {
     await toControl('listModels', 200, { headers: inference() });
     await toControl('getEffectiveRouting', 200, { headers: inference() });
-    for (const id of ['listModels', 'getEffectiveRouting', 'getBalance', 'listUsage', 'sumUsage']) {
+    for (const id of ['listModels', 'getEffectiveRouting', 'getBalance', 'listUsage', 'sumUsage', 'countRefusals']) {
       await toControl(id, 401);
     }
     await toControl('getEffectiveRouting', 403, { headers: management() });
@@ -170,6 +170,8 @@ describe('the service of `npm start`, by its own description', () => {
     await toControl('sumUsage', 200, { headers: management(), query: groups });
     await toControl('sumUsage', 200, { headers: management(), query: '?format=csv' });
     await toControl('sumUsage', 400, { headers: management(), query: '?group_by=hour' });
+    await toControl('countRefusals', 200, { headers: management() });
+    await toControl('countRefusals', 400, { headers: management(), query: '?from=yesterday' });
   });
 
   it('manages preferences, keys and workspaces by session', async () => {

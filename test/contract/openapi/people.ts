@@ -27,6 +27,10 @@ export function describePeople(stage: DescribedService): void {
     const { id: budgetId } = budget.json as { id: string };
     await asOwner('removeBudget', 204, { parameters: { id, budgetId } });
     await asOwner('removeBudget', 404, { parameters: { id, budgetId } });
+    await asOwner('getBudgetSettings', 200, { parameters });
+    await asOwner('setBudgetSettings', 200, { parameters, body: exampleOf('control', 'setBudgetSettings') });
+    await asOwner('setBudgetSettings', 400, { parameters, body: { alert_percents: [0], member_budget_usd: 1 } });
+    await toControl('getBudgetSettings', 404, { headers: guest, parameters });
     const webhook = { body: { url: 'https://127.0.0.1:9/' }, parameters };
     await asOwner('setWebhook', 200, webhook);
     await asOwner('setWebhook', 400, { parameters, body: { url: 'http://127.0.0.1:9/' } });

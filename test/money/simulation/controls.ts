@@ -127,6 +127,7 @@ async function project(ground: Ground, state: State): Promise<void> {
         record: { v: 1, kind: 'inference', openaiCompatible: true, accountRef: key.keyHash },
         ...{ limitFundsNusd: fundsOf(key), fundsVersion: key.version },
         ...{ limitRequests: 1_000_000, limitTokens: 1_000_000_000, budgetIds: [key.account.budget.budgetId] },
+        countsRefusals: true,
       });
       if (isLacking) await state.putWorkspace({ shard, ...workspace, preferences: initialPreferences });
     }),

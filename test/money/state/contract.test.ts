@@ -3,6 +3,7 @@ import { budgetSuite } from './contract/budgets.suite.ts';
 import { epochSuite, leaseSuite } from './contract/epochs.suite.ts';
 import { removalSuite, workspaceSuite } from './contract/records.suite.ts';
 import { redeemSuite } from './contract/redeems.suite.ts';
+import { refusalSuite } from './contract/refusals.suite.ts';
 import { receiptSuite, settlementSuite } from './contract/settlements.suite.ts';
 import { sharedSuite } from './contract/shared.suite.ts';
 import { keySuite, ticketSuite } from './contract/tickets.suite.ts';
@@ -17,6 +18,7 @@ describe.each(drivers)('the state in $name', (driver) => {
   removalSuite(driven);
   redeemSuite(driven);
   budgetSuite(driven);
+  refusalSuite(driven);
   settlementSuite(driven);
   leaseSuite(driven);
   epochSuite(driven);

@@ -233,6 +233,7 @@ export class ControlTruth {
     const projection = keyProjection({
       ...{ shard: this.shard, keyHash, walletId: walletIds[wallet] ?? '', generation },
       ...{ fundsVersion, limitFundsNusd: fundsOf(key), limitRequests, limitTokens, budgetIds },
+      countsRefusals: keyHash !== this.keys[1]?.keyHash,
       workspace: this.preferencesOf(wallet),
     });
     this.messages.push({ to: 'key', projection, workspace: wallet });

@@ -78,6 +78,7 @@ export function keyProjection(
     limitRequests: 1_000_000,
     limitTokens: 1_000_000_000,
     budgetIds: [],
+    countsRefusals: true,
     ...key,
   };
 }

@@ -41,6 +41,16 @@ export class HistoryRights {
     this.#minted.set(ticketHash, { key, expiresAt: now + ttlMs });
   }
 
+  /** Counts a refusal by a broker, and reads all counts. */
+  async countRefusal(step: StepRight): Promise<void> {
+    const { right } = this.of(step);
+    await this.#drivers.both('count refusal', (state) => state.countRefusal({ shard, right, kind: 'access' }));
+    await this.#drivers.both('read refusals', async (state) => {
+      const { hour, counts } = await state.readRefusals(shard, 0);
+      return { hour, counts: counts.map((count) => JSON.stringify(count)).toSorted() };
+    });
+  }
+
   /** The right that a step names, and its key. Undefined: no key has it. */
   of(step: StepRight): { readonly right: Right; readonly key: KeyTruth | undefined } {
     if ('key' in step) {

@@ -36,6 +36,8 @@ export type Operation =
       readonly tokens: number;
       readonly staleBy: number;
     }
+  /** A broker counts a request that it refused itself. */
+  | { readonly op: 'count_refusal'; readonly right: StepRight }
   | { readonly op: 'cancel'; readonly hold: number; readonly beforeRedeem: boolean }
   | { readonly op: 'settle'; readonly hold: number; readonly percent: number; readonly tokens: number }
   /** Requests of one turn of the event loop, which the Redis driver sends in one call. */
@@ -145,6 +147,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   ),
   often(4, fc.record({ op: fc.constant('peek'), right })),
+  often(2, fc.record({ op: fc.constant('count_refusal'), right })),
   often(22, redeem),
   often(
     4,

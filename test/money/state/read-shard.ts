@@ -49,6 +49,8 @@ export interface StoredShard {
   readonly budgets: ReadonlyMap<string, StoredBudget>;
   readonly closed: readonly string[];
   readonly reaped: ReadonlyMap<string, Omit<StoredAmount, 'amountNusd'>>;
+  /** The counts of refusals by hour. */
+  readonly refusals: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly stream: readonly string[];
 }
 
@@ -82,6 +84,7 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
   let epoch: StoredShard['epoch'];
   const closed: string[] = [];
   const reaped = new Map<string, Omit<StoredAmount, 'amountNusd'>>();
+  const refusals: Record<string, Record<string, number>> = {};
   let stream: string[] = [];
   for (const [name, value] of rows) {
     const [kind, id = ''] = splitOnce(name);
@@ -96,13 +99,28 @@ export async function readShard(redis: Redis, prefix: string): Promise<StoredSha
     else if (kind === 'done') closed.push(id);
     else if (kind === 'budget') budgetFields.set(id, hash(value));
     else if (kind === 'limits') limits = hash(value);
+    else if (kind === 'refusals') refusals[id] = readCounts(hash(value));
     else if (kind === 'reaped') reaped.set(id, readMark(text(value)));
     else if (kind === 'stream') stream = list(value);
     else if (!['watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
   }
   const budgets = new Map([...budgetFields].map(([id, fields]) => [id, readBudget(fields, limits.get(id))]));
   closed.sort();
-  return { epoch, members, wallets, keys, workspaces, tickets, holds, notes, budgets, closed, reaped, stream };
+  return {
+    epoch,
+    members,
+    wallets,
+    keys,
+    workspaces,
+    tickets,
+    holds,
+    notes,
+    budgets,
+    closed,
+    reaped,
+    refusals,
+    stream,
+  };
 }
 
 /** Converts to the form of the memory driver's `snapshotShard`. */
@@ -119,6 +137,7 @@ export function asSnapshot(shard: StoredShard): object {
     budgets: Object.fromEntries(shard.budgets),
     closed: shard.closed,
     reaped: Object.fromEntries(shard.reaped),
+    refusals: shard.refusals,
     stream: shard.stream,
   };
 }
@@ -176,6 +195,9 @@ function readBudget(fields: ReadonlyMap<string, string>, limit: string | undefin
     months: Object.fromEntries(months.filter(([, { spentNusd, openNusd }]) => spentNusd !== 0n || openNusd !== 0n)),
   };
 }
+
+const readCounts = (fields: ReadonlyMap<string, string>): Record<string, number> =>
+  Object.fromEntries([...fields].map(([name, count]) => [name, Number(count)]));
 
 /** Reads what is remembered of a reaped hold. */
 const readMark = (mark: string): Omit<StoredAmount, 'amountNusd'> => {

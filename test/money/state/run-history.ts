@@ -82,6 +82,8 @@ class HistoryRun {
         await this.#drivers.both('peek', (state) => state.peek({ shard, right }));
         return;
       }
+      case 'count_refusal':
+        return this.#rights.countRefusal(step.right);
       case 'redeem':
         return this.#redeem([step]);
       case 'cancel': {

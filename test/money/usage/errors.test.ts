@@ -40,6 +40,7 @@ const fields = [
   'status',
   'estimated',
   'error',
+  'provider_status',
   'failed_attempts',
 ];
 
@@ -139,6 +140,34 @@ await describeStage('errors of requests', moneySpec, (stage, which) => {
       expect(row, flow).toMatchObject({ error, status: error === 'cancelled' ? 'cancelled' : 'failed' });
       expect(row.provider).not.toBeNull();
     }
+  });
+
+  it.concurrent.each<[string, string | null, Script, Asked]>([
+    ['401', '401', { alpha: status(401) }, {}],
+    ['402', '402', { alpha: status(402) }, {}],
+    ['404', '404', { alpha: status(404) }, {}],
+    ['408', '408', { alpha: status(408) }, {}],
+    ['429', '429', { alpha: status(429) }, {}],
+    ['503', '5xx', { alpha: status(503) }, {}],
+    [
+      '500 after a refusal of the content by another',
+      '5xx',
+      { alpha: status(422), beta: status(500) },
+      { model: 'm/two' },
+    ],
+    // These statuses, and any answer to a request that was refused, could describe its content.
+    ['400', null, { alpha: status(400) }, {}],
+    ['403', null, { alpha: status(403) }, {}],
+    ['413', null, { alpha: status(413) }, {}],
+    ['422', null, { alpha: status(422) }, {}],
+    ['422 after a failure of another', null, { alpha: status(500), beta: status(422) }, { model: 'm/two' }],
+    ['451', null, { alpha: status(451) }, {}],
+    ['200, and breaks its stream off', null, { alpha: { kind: 'break', afterPieces: 2 } }, { stream: true }],
+    ['nothing', null, { alpha: { kind: 'break' } }, {}],
+    ['429, and then another the request', null, { alpha: status(429), beta: answer }, { model: 'm/two' }],
+  ])('the row of a request whose last provider answers %s says %s', async (_, named, script, asked) => {
+    for (const flow of ['compatibility', 'ticket'] as const)
+      expect((await rowOf(script, { ...asked, flow })).provider_status, flow).toBe(named);
   });
 
   it('a request that completes has none, also after a fallback', async () => {
@@ -277,7 +306,7 @@ await describeStage('errors of requests', moneySpec, (stage, which) => {
     expect(pages).toEqual((await rowsOf(account, '?status=failed')).map(({ id }) => id));
     const csv = await get(`${controlUrl}/usage?format=csv&error=rate_limit`, bearer(account.managementKey));
     expect(csv.text.trimEnd().split('\r\n')).toHaveLength(2);
-    expect(csv.text).toMatch(/,failed,false,rate_limit,alpha:rate_limit\r\n$/);
+    expect(csv.text).toMatch(/,failed,false,rate_limit,429,alpha:rate_limit\r\n$/);
     for (const wrong of ['status=done', 'error=content', 'member_id=x', 'provider=%00']) {
       const answered = await get(`${controlUrl}/usage?${wrong}`, bearer(account.managementKey));
       expect(answered.status, wrong).toBe(400);

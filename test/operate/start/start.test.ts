@@ -119,6 +119,9 @@ describe('npm start', () => {
     expect(await runBlock(quickstart, 'balance')).toContain('"available":9.98');
     expect(await runBlock(billing, 'usage')).toMatch(/"next_cursor".*"model":"demo\/chat",.*"total":/s);
     expect(await readFile(join(folder, 'usage.csv'), 'utf8')).toMatch(/^id,at,.*\r\n(.*,demo\/chat,.*\r\n)+$/);
+    expect(await runBlock(billing, 'failed')).toMatch(
+      /"data":\[\].*"next_cursor":null.*\{"data":\[\],"next_to":null\}/s,
+    );
     const ordered = await runBlock(billing, 'order');
     expect(ordered).toContain('"status":"paid"');
     expect(ordered).toContain('"available":34.98');

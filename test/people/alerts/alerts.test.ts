@@ -113,13 +113,92 @@ it('passing 50, 80 and 100 percent sends one mail to owner and admins and one si
   const [event] = team.events();
   expect(JSON.parse(event?.body ?? '')).toEqual({
     type: 'budget.alert',
-    budget: { id: expect.any(String), scope: 'workspace' },
+    text: expect.stringContaining('The monthly budget of the workspace "Team" has passed 50 %.'),
+    workspace: { id: team.id, name: 'Team' },
+    ...{ person: null, key: null },
+    budget: { id: expect.any(String), scope: 'workspace', limit_usd: 10, spent_usd: expect.any(Number) },
     percent: 50,
     month: month(),
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/budgets$/),
   });
   const { text } = await mailbox.newest(team.owner.email, '100 %');
   expect(text).toMatch(/\$10\.\d\d of \$10\.00/);
   expect(text).not.toContain('m/one');
+});
+
+it('alerts at the percents that a workspace has chosen, from the next charge on', async () => {
+  const team = await openTeam();
+  const settings = `${team.path}/budget-settings`;
+  const chosen = await team.owner.visitor.send('PUT', settings, {
+    alert_percents: [90, 30, 90],
+    member_budget_usd: null,
+  });
+  expect([chosen.status, chosen.json]).toEqual([200, { alert_percents: [30, 90], member_budget_usd: null }]);
+  await team.set({ limit_usd: 10 });
+  await book(charge(team.key, 5));
+  await hasPercents(team, [30]);
+  await team.owner.visitor.send('PUT', settings, { alert_percents: [40], member_budget_usd: null });
+  await book(charge(team.key, 1));
+  await hasPercents(team, [30, 40]);
+  await team.owner.visitor.send('PUT', settings, { alert_percents: [], member_budget_usd: null });
+  await book(charge(team.key, 4));
+  await team.owner.visitor.send('PUT', settings, { alert_percents: [100], member_budget_usd: null });
+  await book(charge(team.key, 1));
+  await hasPercents(team, [30, 40, 100]);
+  expect((await team.owner.visitor.get(settings)).json).toEqual({ alert_percents: [100], member_budget_usd: null });
+  for (const alert_percents of [[0], [101], [1.5]]) {
+    const { status, json } = await team.owner.visitor.send('PUT', settings, {
+      alert_percents,
+      member_budget_usd: null,
+    });
+    expect([status, json.error.param]).toEqual([400, 'alert_percents.0']);
+  }
+  const member = await team.join('member');
+  expect((await member.visitor.send('PUT', settings, { alert_percents: [], member_budget_usd: 1 })).status).toBe(403);
+  expect((await member.visitor.get(settings)).status).toBe(200);
+});
+
+it('gives each member without a budget of their own the budget of the workspace, until they leave', async () => {
+  const team = await openTeam();
+  const [ann, ben] = [await team.join('member'), await team.join('viewer')];
+  await team.set({ limit_usd: 7, member_id: ben.accountId });
+  const limits = async () => {
+    const { json } = await team.owner.visitor.get(`${team.path}/budgets`);
+    return Object.fromEntries(
+      json.data.map((row: { member_id: string; limit_usd: number; is_default: boolean }) => [
+        row.member_id,
+        [row.limit_usd, row.is_default],
+      ]),
+    );
+  };
+  const give = async (member_budget_usd: number | null) => {
+    const body = { alert_percents: [50, 80, 100], member_budget_usd };
+    expect((await team.owner.visitor.send('PUT', `${team.path}/budget-settings`, body)).status).toBe(200);
+  };
+  await give(2);
+  const own = { [ben.accountId]: [7, false] };
+  expect(await limits()).toEqual({ ...own, [ann.accountId]: [2, true] });
+  // A member who joins later has it before they can have a key.
+  const eve = await team.join('member');
+  expect(await limits()).toEqual({ ...own, [ann.accountId]: [2, true], [eve.accountId]: [2, true] });
+  const made = await ann.visitor.post('/keys', { name: 'laptop', kind: 'inference', workspace_id: team.id });
+  await book(charge({ ...team.key, keyId: made.json.id }, 1.7));
+  await mailbox.newest(ann.email, '80 %');
+  await give(3);
+  expect(await limits()).toEqual({ ...own, [ann.accountId]: [3, true], [eve.accountId]: [3, true] });
+  // A budget of their own replaces it, and its removal brings it back. It cannot be removed itself.
+  await team.set({ limit_usd: 9, member_id: ann.accountId });
+  const { json } = await team.owner.visitor.get(`${team.path}/budgets`);
+  const idOf = (who: { accountId: string }) =>
+    json.data.find((row: { member_id: string }) => row.member_id === who.accountId)?.id;
+  const remove = async (who: { accountId: string }) =>
+    (await team.owner.visitor.send('DELETE', `${team.path}/budgets/${idOf(who)}`)).status;
+  expect([await remove(ann), await remove(eve)]).toEqual([204, 409]);
+  expect(await limits()).toEqual({ ...own, [ann.accountId]: [3, true], [eve.accountId]: [3, true] });
+  await team.owner.visitor.send('DELETE', `${team.path}/members/${eve.accountId}`);
+  expect(await limits()).toEqual({ ...own, [ann.accountId]: [3, true] });
+  await give(null);
+  expect(await limits()).toEqual(own);
 });
 
 it('sends only the highest percent that a charge passes', async () => {

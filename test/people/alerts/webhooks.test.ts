@@ -31,7 +31,7 @@ describe('where loopback is allowed', async () => {
     expect((await owner.visitor.post(`${path}/test`)).status).toBe(404);
     const url = `https://127.0.0.1:${receiver.port}/hook?of=team`;
     const { secret, ...made } = (await owner.visitor.send('PUT', path, { url })).json;
-    expect(made).toEqual({ url, created_at: expect.any(String) });
+    expect(made).toEqual({ url, format: 'json', created_at: expect.any(String) });
     expect((await owner.visitor.get(path)).json).toEqual({ webhook: made });
 
     expect((await owner.visitor.post(`${path}/test`)).json).toEqual({ outcome: 'delivered', status: 204 });
@@ -41,9 +41,13 @@ describe('where loopback is allowed', async () => {
     // An independent implementation of the scheme accepts it, and with another secret does not.
     expect(new Webhook(secret).verify(event?.body ?? '', headers)).toEqual({
       type: 'budget.alert.test',
-      budget: { id: expect.any(String), scope: 'workspace' },
+      text: expect.stringContaining('This is a test of the webhook'),
+      workspace: { id, name: expect.any(String) },
+      ...{ person: null, key: null },
+      budget: { id: expect.any(String), scope: 'workspace', limit_usd: 10, spent_usd: 8 },
       percent: 80,
       month: new Date().toISOString().slice(0, 7),
+      url: `${world.origin}/budgets`,
     });
     const documented = await run('bash', ['-euc', documentedBlock('docs/use/budgets.md', 'verify')], {
       env: {

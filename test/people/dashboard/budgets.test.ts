@@ -115,6 +115,34 @@ await describeDashboard('budgets', (stage) => {
     expect(await dialog.getByRole('button', { name: 'Set budget' }).isDisabled()).toBe(false);
   });
 
+  it('have a default for each member, which one of their own replaces, and percents at which they alert', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const { page } = await workspaceOf(stage, owner, guest);
+    await page.reload();
+    const ofMembers = page.getByLabel('Budget of each member, in USD per month');
+    await ofMembers.fill('20');
+    await page.getByRole('checkbox', { name: '50%' }).uncheck();
+    await page.getByRole('checkbox', { name: '90%' }).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const row = page.getByRole('row', { name: new RegExp(`${guest.email}.*Default.*of \\$20\\.00`) });
+    await row.waitFor();
+    await page.reload();
+    await row.waitFor();
+    expect(await ofMembers.inputValue()).toBe('20');
+    const chosen = await Promise.all(
+      ['25%', '50%', '80%', '90%', '100%'].map((name) => page.getByRole('checkbox', { name }).isChecked()),
+    );
+    expect(chosen).toEqual([false, false, true, true, true]);
+    // Only one action: the default cannot be removed.
+    await page.getByRole('button', { name: `Set another limit ${guest.email}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Limit in USD per month').fill('7');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const own = page.getByRole('row', { name: new RegExp(`${guest.email}.*of \\$7\\.00`) });
+    await own.waitFor();
+    expect(await own.getByText('Default').count()).toBe(0);
+  });
+
   it('show a member what they may see, and nothing to change', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const { theirs, setBudget, id } = await workspaceOf(stage, owner, guest);
@@ -136,6 +164,7 @@ await describeDashboard('budgets', (stage) => {
     expect(await dialog.getByLabel('URL').inputValue()).toBe('http://hooks.example.com/');
     const url = `https://127.0.0.1:9/${randomUUID()}`;
     await dialog.getByLabel('URL').fill(url);
+    await dialog.getByLabel('Format').selectOption('slack');
     await dialog.getByRole('button', { name: 'Set webhook' }).click();
     expect(await dialog.getByTestId('new-secret').textContent()).toMatch(/^whsec_/);
     await keepPicture(page, 'budgets-secret');
@@ -145,7 +174,7 @@ await describeDashboard('budgets', (stage) => {
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByText(url).waitFor();
     await page.reload();
-    await page.getByText(url).waitFor();
+    await page.getByRole('row', { name: /hooks|127\.0\.0\.1.*Slack/ }).waitFor();
     expect(await page.getByText('whsec_').count()).toBe(0);
     await chooseOfWebhook(page, 'Send test event');
     await page.getByText('The URL does not lead to a public address.').waitFor();

@@ -6,7 +6,7 @@ import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { SignedUp } from '../../kit/signed-up.ts';
-import { createKey, expectAccessible, type Stage } from './stage.ts';
+import { createKey, expectAccessible, expectGoodLooks, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -103,6 +103,54 @@ const fill = (stage: Stage, { accountId, workspaceId, keyIds }: User, count: num
 /** The list of requests. */
 export function requestsSuite(stage: Stage): void {
   describe('requests', () => {
+    it('finds what failed between two minutes, and counts what was refused before', async () => {
+      const person = await user(stage);
+      const [first = '', second = ''] = person.keyIds;
+      await use(stage, person, [
+        { keyId: first },
+        { keyId: first, status: 'failed', error: 'provider', usd: 0, minutesAgo: 90 },
+        { keyId: second, minutesAgo: 200 },
+      ]);
+      await stage.service.pool.query(
+        `insert into refusals (account_id, workspace_id, hour, key_id, kind, epoch, count)
+         select $1, $2, date_trunc('hour', now()) - n * interval '1 hour', $3, case n when 5 then 'requests' else 'member_budget' end, 1, n
+         from generate_series(1, 5) n`,
+        [person.accountId, person.workspaceId, first],
+      );
+      const page = await stage.open('/usage?view=requests', { as: person });
+      await listed(page, '3 in all');
+      await page.getByRole('heading', { name: '15 requests refused' }).waitFor();
+      const refused = page.getByRole('table', { name: 'Refused requests' });
+      await refused.getByRole('row', { name: /Budget of the member \(402\).*laptop.*4/ }).waitFor();
+      await refused.getByRole('row', { name: /Requests per minute \(429\).*laptop.*5/ }).waitFor();
+      await expectAccessible(page);
+
+      await narrow(page, 'Time', 'From … to …');
+      await listed(page, '1 in all');
+      const local = (minutesAgo: number) =>
+        page.evaluate<string>(
+          `(() => { const at = new Date(Date.now() - ${minutesAgo} * 60000); return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`,
+        );
+      await page.getByLabel('From', { exact: true }).fill(await local(100));
+      await listed(page, '2 in all');
+      await page.getByLabel('To, exclusive').fill(await local(80));
+      await listed(page, '1 in all');
+      await requests(page).filter({ hasText: 'Provider failed' }).waitFor();
+      expect(new URL(page.url()).searchParams.get('since')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/);
+      const href = await page.getByRole('link', { name: 'Export requests' }).getAttribute('href');
+      const exported = await (await page.request.get(href ?? '')).text();
+      expect(exported.trimEnd().split('\r\n')).toHaveLength(2);
+      await expectGoodLooks(stage, {
+        ...{ name: 'requests-between', path: new URL(page.url()).pathname + new URL(page.url()).search, as: person },
+        widths: [390, 1440],
+        shown: (shown) => shown.getByRole('heading', { name: /requests? refused/ }).waitFor(),
+      });
+      // A refusal has no status, provider or model, so such a filter hides the counts.
+      await page.goto('/usage?view=requests&status=failed');
+      await listed(page, '1 in all');
+      expect(await page.getByRole('heading', { name: /requests? refused/ }).count()).toBe(0);
+    });
+
     it('lists requests as a log that filters narrow; each is a chip that the address keeps', async () => {
       const person = await user(stage);
       const [first = '', second = ''] = person.keyIds;

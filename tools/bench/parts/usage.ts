@@ -25,6 +25,12 @@ const sums: readonly (readonly [string, string])[] = [
   ['year by model, of a key', `/usage/daily?${year}&group_by=model&key_id=${keys[0]}`],
 ];
 
+const refusals: readonly (readonly [string, string])[] = [
+  ['24 hours of a workspace', `/usage/refusals?workspace_id=${main}`],
+  ['30 days of a workspace', `/usage/refusals?workspace_id=${main}&from=${daysAgo(29)}`],
+  ['30 days of a key', `/usage/refusals?workspace_id=${main}&key_id=${keys[3]}&from=${daysAgo(29)}`],
+];
+
 const filters: readonly (readonly [string, string])[] = [
   ['no filter', ''],
   ['a rare model', `model=${rareModel}`],
@@ -68,6 +74,8 @@ export const usage: Part = async ({ quick }) => {
   };
   const summed: string[][] = [];
   for (const [name, path] of sums) summed.push([name, await measure(path)]);
+  const refused: string[][] = [];
+  for (const [name, path] of refusals) refused.push([name, await measure(path)]);
   const listed: string[][] = [];
   for (const [name, filter] of filters) {
     const first = await measure(`/usage?${filter}`);
@@ -88,6 +96,7 @@ export const usage: Part = async ({ quick }) => {
     method: `Control over HTTP, ${repeats} times each, for an account with nine tenths of ${rows.toLocaleString('en')} rows in ${monthsOfUsage} months, with 50 models, 20 keys and two workspaces. An export wrote ${figure(exported.lines / exported.seconds)} rows per second with a heap of at most ${figure(exported.mostHeapMiB)} MiB. A request adds ${figure(growth.bytes)} bytes with its indexes (${growth.tables.join(', ')}). Sums by day take ${figure(daily)} bytes for each key, model and provider of a day, and an entry of the audit log ${figure(growth.bytesPerAct)}.`,
     tables: [
       { caption: 'Sums, p50 in ms', head: ['', ''], rows: summed },
+      { caption: 'Refusals, p50 in ms', head: ['', ''], rows: refused },
       {
         caption: 'Pages of 50 requests, p50 in ms',
         head: ['filter', 'first', 'in the middle'],

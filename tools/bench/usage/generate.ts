@@ -44,6 +44,8 @@ export async function generateUsage(pool: pg.Pool, rows: number, say: (what: str
     }
     await fillDaily(client);
     say('daily sums');
+    await client.query(insertRefusals, [rows]);
+    say('refusals');
     await client.query('vacuum analyze');
     say('vacuumed');
   } finally {
@@ -76,6 +78,16 @@ const insertFirstTokens = `
   select account_id, day, workspace_id, class, ceil(sum(requests) / ${firstTokenBoundsMs.length + 1}.0)
   from usage_daily cross join generate_series(0, ${firstTokenBoundsMs.length}) as class
   group by 1, 2, 3, 4`;
+
+/** Three kinds of refusals of each key of the big account in each hour of 90 days, and of other accounts, as many as $1 rows in all. */
+const insertRefusals = `
+  insert into refusals (account_id, workspace_id, hour, key_id, kind, epoch, count)
+  select case when n < 20 then '${bigAccount}' else 'dddddddd-0000-4000-8000-' || lpad(n::text, 12, '0') end::uuid,
+    case when n < 20 then '${workspaces[0]}' else gen_random_uuid() end::uuid, date_trunc('hour', now()) - hours * interval '1 hour',
+    ('cccccccc-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, kind, 1, 1 + (random() * 20)::int
+  from generate_series(0, $1::int / (90 * 24 * 3)) n cross join generate_series(0, 90 * 24 - 1) hours
+    cross join unnest(array['member_budget', 'requests', 'model']) kind
+  on conflict do nothing`;
 
 /** Rows $1 to $2 of $3, in order of time. */
 const insertRows = `

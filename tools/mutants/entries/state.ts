@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Mutant, mutantsOfRows } from '../mutant.ts';
+import { type Mutant, mutantsAt, mutantsOfRows } from '../mutant.ts';
 
 const scripts = 'packages/state/src/redis/scripts';
 const root = new URL('../../../', import.meta.url);
@@ -36,10 +36,44 @@ const guardsOf = (name: string): Mutant[] => {
     .map((mutant) => ({ ...mutant, tests: ofRedis[conditionOf(mutant)] ?? mutant.tests }));
 };
 
-export const stateMutants: readonly Mutant[] = readdirSync(new URL(scripts, root), {
+/** Counts of refusals: whose are counted, and how often. */
+const refusals: readonly Mutant[] = [
+  ...mutantsAt({ folder: 'refusals', file: `${scripts}/redeem.lua`, tests: [contract] }, [
+    ['anonymous', "if k[15] == '1' then count_refusal", 'if true then count_refusal'],
+    ['budget', "count_as(scope .. '_budget')", ''],
+  ]),
+  ...mutantsAt({ folder: 'refusals-of-mints', file: `${scripts}/mint.lua`, tests: [contract] }, [
+    ['anonymous', "if k[6] == '1' and secret", 'if secret'],
+    ['remembered', " and secret == '' then count", ' then count'],
+  ]),
+  ...mutantsAt({ folder: 'refusals-of-processes', file: `${scripts}/count-refusal.lua`, tests: [contract] }, [
+    ['anonymous', " == '1' then count_refusal", ' then count_refusal'],
+    ['ticket', "if ARGV[2] == 'ticket' then key = read_mark(key, e[1]) end", ''],
+  ]),
+  ...mutantsAt({ folder: 'refusals-in-hours', file: `${scripts}/parts/refusals.lua`, tests: [contract] }, [
+    ['epoch', "epoch .. ' ' .. key", "'1 ' .. key"],
+    ['full', "redis.pcall('HINCRBY'", "redis.call('HINCRBY'"],
+  ]).map((mutant) =>
+    mutant.name.endsWith('full')
+      ? { ...mutant, tests: ['test/money/state/redis-faults/memory.test.ts'] as const }
+      : mutant,
+  ),
+  ...mutantsAt(
+    {
+      folder: 'refusals-in-the-ledger',
+      file: 'apps/control/src/usage/refusal-store.ts',
+      tests: ['apps/control/src/usage/refusals.integration.test.ts'],
+    },
+    [['largest', '\n         where refusals.count < excluded.count', '']],
+  ),
+];
+
+const guards: readonly Mutant[] = readdirSync(new URL(scripts, root), {
   recursive: true,
   encoding: 'utf8',
 })
   .filter((name) => name.endsWith('.lua'))
   .sort()
   .flatMap(guardsOf);
+
+export const stateMutants: readonly Mutant[] = [...guards, ...refusals];

@@ -32,7 +32,7 @@ export interface KeyCredential {
 }
 
 export interface CredentialDependencies {
-  readonly state: Pick<AdmissionPort, 'peek'>;
+  readonly state: Pick<AdmissionPort, 'peek' | 'countRefusal'>;
   readonly keys: KeyCache;
   readonly ticketSealingKey: Keys;
   readonly now: () => number;
@@ -120,7 +120,7 @@ const keyHashOf = ({ key, secretHash }: Pick<KeyCredential, 'key' | 'secretHash'
 export const keyRight = (shown: Pick<KeyCredential, 'key' | 'secretHash'>) =>
   ({ kind: 'key', keyHash: keyHashOf(shown), secretHash: shown.secretHash }) as const;
 
-const rightOf = (credential: Credential): RightToCheck => {
+export const rightOf = (credential: Credential): RightToCheck => {
   if (credential.kind === 'key') {
     return { shard: credential.key.shard, right: keyRight(credential) };
   }

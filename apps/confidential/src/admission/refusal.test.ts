@@ -1,4 +1,4 @@
-import { createApiKey, type RateStatus, type VersionedKey } from '@sotto/state';
+import { createApiKey, hashSecret, type RateStatus, type VersionedKey } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -12,18 +12,24 @@ const rate = { limitRequests: 9, remainingRequests: 8, limitTokens: 9, remaining
 
 let isRevoked: boolean;
 let peeks: number;
+let counted: unknown[];
 let headers: unknown[];
 let deps: CredentialDependencies;
 
 beforeEach(() => {
   isRevoked = false;
   peeks = 0;
+  counted = [];
   headers = [];
   deps = {
     state: {
       peek: async (): Promise<RateStatus | undefined> => {
         peeks += 1;
         return isRevoked ? undefined : rate;
+      },
+      countRefusal: async (refused) => {
+        counted.push(refused);
+        throw new Error('Redis is full');
       },
     },
     keys: new KeyCache({
@@ -59,6 +65,23 @@ describe('the refusal of a request', () => {
     expect(await complete(asking(), error)).toBe(error);
     expect(headers).toContain('x-ratelimit-remaining-requests');
     expect(peeks).toBe(1);
+  });
+
+  it('counts a 403 once by its kind alone, even if Redis cannot', async () => {
+    const asked = asking();
+    const error = new ServiceError('insufficient_scope', { param: 'model', message: 'not `acme/one`' });
+    expect(await complete(asked, error)).toBe(error);
+    expect(await complete(asked, error)).toBe(error);
+    const keyHash = hashSecret(apiKey);
+    expect(counted).toEqual([{ shard: 1, right: { kind: 'key', keyHash, secretHash: keyHash }, kind: 'model' }]);
+  });
+
+  it('counts neither what may be about content, nor a key that opens nothing', async () => {
+    for (const type of ['invalid_request', 'context_too_large', 'payload_too_large', 'model_not_found'] as const)
+      await complete(asking(), new ServiceError(type));
+    isRevoked = true;
+    await complete(asking(), new ServiceError('compatibility_access_disabled'));
+    expect(counted).toEqual([]);
   });
 
   it.each(['invalid_ticket', 'invalid_api_key'] as const)('asks Redis for nothing more if it is %s', async (type) => {

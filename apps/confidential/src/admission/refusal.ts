@@ -1,6 +1,6 @@
-import { ServiceError } from '@sotto/wire';
+import { forbiddenKind, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
-import { type Accepts, type Credential, type CredentialDependencies, checkRight } from './credential.ts';
+import { type Accepts, type Credential, type CredentialDependencies, checkRight, rightOf } from './credential.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
@@ -28,12 +28,19 @@ export async function completeRefusal(
     }
     try {
       exchange.rate = await checkRight(deps, credential);
+      count(deps, credential, error);
     } catch (refused) {
       if (isRefusal(refused)) return refused;
     }
   }
   exchange.setFactHeaders();
   return error;
+}
+
+/** Counts a 403 about the rights of a key. Nothing waits for the count, and one that fails is lost. */
+function count({ state }: CredentialDependencies, credential: Credential, error: unknown): void {
+  const kind = forbiddenKind(error);
+  if (kind !== undefined) state.countRefusal({ ...rightOf(credential), kind }).catch(() => {});
 }
 
 /**

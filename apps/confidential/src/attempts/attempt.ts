@@ -11,11 +11,16 @@ import type {
 import type { AttemptOutcome } from '@sotto/router';
 import type { Served } from '../settlement/served.ts';
 
-/** How an attempt failed before output. */
-export interface AttemptFailure {
-  readonly outcome: AttemptOutcome;
+/** An answer of a provider with another status than a success. */
+export interface FailedAnswer {
+  readonly status: number;
   /** The provider's `retry-after` in seconds, if it sent one. */
-  readonly retryAfterS?: number | undefined;
+  readonly retryAfterS: number | undefined;
+}
+
+/** How an attempt failed before output. */
+export interface AttemptFailure extends Partial<FailedAnswer> {
+  readonly outcome: AttemptOutcome;
   /** Replaces the usual message if the request is at fault. `param` names the field at fault. */
   readonly message?: string | undefined;
   readonly param?: string | undefined;
@@ -47,9 +52,7 @@ export abstract class Attempt implements UpstreamHandler {
   readonly adapter: Adapter;
   #call: UpstreamCall | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #failing:
-    | { readonly status: number; readonly retryAfterS: number | undefined; readonly body: Buffer[]; bytes: number }
-    | undefined;
+  #failing: (FailedAnswer & { readonly body: Buffer[]; bytes: number }) | undefined;
   /** How often the idle limit was restarted. */
   #heard = 0;
   #over = false;
@@ -140,7 +143,7 @@ export abstract class Attempt implements UpstreamHandler {
   protected abstract onAnswerBytes(bytes: Buffer): void;
   protected abstract onAnswerEnd(): void;
   /** Called when the attempt failed, before output or in the middle of it. */
-  protected abstract onBroken(outcome: AttemptOutcome, retryAfterS?: number): void;
+  protected abstract onBroken(outcome: AttemptOutcome, answer?: FailedAnswer): void;
 
   /** Requires the next piece within the idle limit, or within a shorter time. A pause does not count. */
   protected awaitMore(ms = Number.POSITIVE_INFINITY): void {
@@ -197,10 +200,11 @@ export abstract class Attempt implements UpstreamHandler {
   #failByAnswer(): void {
     const failing = this.#failing;
     if (failing === undefined) return;
-    const outcome = this.classifyFailure(failing.status, Buffer.concat(failing.body));
+    const { status, retryAfterS } = failing;
+    const outcome = this.classifyFailure(status, Buffer.concat(failing.body));
     // Does nothing if the body has ended. Otherwise it closes the connection, because the rest is not read.
     this.#call?.abort();
-    this.onBroken(outcome, failing.retryAfterS);
+    this.onBroken(outcome, { status, retryAfterS });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Adapter, AnswerReader, AnswerReading, RelayedRequest, Upstream, UpstreamRequest } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
-import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
+import { Attempt, type AttemptFailure, type AttemptLimits, type FailedAnswer } from './attempt.ts';
 import type { FlowingAttempt, FlowingAttemptOptions, StreamStart } from './flowing-attempt.ts';
 import type { AttemptResult, AttemptRun } from './try-routes.ts';
 
@@ -51,9 +51,9 @@ class JsonAttempt<Answer> extends Attempt {
     this.#options.onResult(reading.ok ? { ok: true, reading } : { ok: false, outcome: reading.outcome });
   }
 
-  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+  protected override onBroken(outcome: AttemptOutcome, answer?: FailedAnswer): void {
     this.finish();
-    this.#options.onResult({ ok: false, outcome, retryAfterS });
+    this.#options.onResult({ ok: false, outcome, ...answer });
   }
 }
 

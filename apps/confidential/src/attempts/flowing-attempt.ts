@@ -1,6 +1,6 @@
 import type { Adapter } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
-import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
+import { Attempt, type AttemptFailure, type AttemptLimits, type FailedAnswer } from './attempt.ts';
 
 /** Takes an answer once it has output. Strings are `latin1`, one character per byte. */
 export interface StreamSink {
@@ -77,13 +77,13 @@ export abstract class FlowingAttempt extends Attempt {
     this.#onStart({ ok: true });
   }
 
-  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+  protected override onBroken(outcome: AttemptOutcome, answer?: FailedAnswer): void {
     this.finish();
     if (this.#hasStarted) {
       this.outlet.end('broke');
       return;
     }
     this.#hasStarted = true;
-    this.#onStart({ ok: false, outcome, retryAfterS });
+    this.#onStart({ ok: false, outcome, ...answer });
   }
 }

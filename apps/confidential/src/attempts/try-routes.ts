@@ -5,9 +5,10 @@ import {
   type FailoverRow,
   failoverTable,
   nextStep,
+  providerStatusOf,
   type Route,
 } from '@sotto/router';
-import { ServiceError } from '@sotto/wire';
+import { type ProviderStatus, ServiceError } from '@sotto/wire';
 import type { ClientLink } from '../answers/client-link.ts';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { Served } from '../settlement/served.ts';
@@ -70,6 +71,8 @@ export type Tried<Success> =
       readonly error: ServiceError;
       /** Why the last attempt failed. */
       readonly usageError: FailoverRow['usageError'];
+      /** The class of the status with which the last provider refused. */
+      readonly providerStatus?: ProviderStatus | undefined;
       /** Work that the client pays for although it gets no answer. */
       readonly spent?: Served;
     };
@@ -153,6 +156,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
         end: 'refused',
         error: refusal(result, place, { mustNotRetry: forbidsRetry(retries), route }),
         usageError,
+        providerStatus: providerStatusOf(result.status, result.outcome),
       };
     }
   }

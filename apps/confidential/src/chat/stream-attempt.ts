@@ -1,5 +1,6 @@
 import type { ChatStreamReader, ReportedUsage, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
+import type { FailedAnswer } from '../attempts/attempt.ts';
 import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
 
 export interface StreamAttemptOptions extends FlowingAttemptOptions {
@@ -102,11 +103,11 @@ export class StreamAttempt extends FlowingAttempt {
     else this.onBroken('malformed_answer');
   }
 
-  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+  protected override onBroken(outcome: AttemptOutcome, answer?: FailedAnswer): void {
     this.#readAll();
     if (this.isOver) return;
     if (!this.hasStarted || this.reader.failure !== undefined || !this.sendRest()) {
-      super.onBroken(outcome, retryAfterS);
+      super.onBroken(outcome, answer);
       return;
     }
     this.finish();

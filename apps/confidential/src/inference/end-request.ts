@@ -63,9 +63,10 @@ export async function streamAnswer(
  */
 export async function refuse<Question extends AdmissionQuestion>(
   { exchange, operation, question, identity, settlement, client, log }: Serving<Question>,
-  { error, usageError, spent }: Extract<Tried<Output>, { readonly end: 'refused' }>,
+  { error, usageError, providerStatus, spent }: Extract<Tried<Output>, { readonly end: 'refused' }>,
 ): Promise<void> {
   settlement.noOutput = usageError;
+  settlement.providerStatus = providerStatus;
   await settlement.settle(spent === undefined ? 'no_output' : 'answer_too_large', spent);
   if (!exchange.reply.sent) throw error;
   client.breakOff(operation.early?.(question)?.errorFrame(identity, error));

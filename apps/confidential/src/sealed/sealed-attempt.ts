@@ -1,6 +1,7 @@
 import type { SealedMeter, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import type { RelayRule } from '@sotto/wire';
+import type { FailedAnswer } from '../attempts/attempt.ts';
 import { FlowingAttempt, type FlowingAttemptOptions } from '../attempts/flowing-attempt.ts';
 
 export interface SealedAttemptOptions extends FlowingAttemptOptions {
@@ -107,10 +108,10 @@ export class SealedAttempt extends FlowingAttempt {
     this.#complete();
   }
 
-  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+  protected override onBroken(outcome: AttemptOutcome, answer?: FailedAnswer): void {
     // After its terminator a stream is whole, however its connection ends.
     if (outcome === 'network_failure' && this.#tail !== undefined && this.#options.meter.end()) this.#complete();
-    else super.onBroken(outcome, retryAfterS);
+    else super.onBroken(outcome, answer);
   }
 
   /** Passes on a piece of a stream, except the terminator and what follows it. */

@@ -66,6 +66,8 @@ export class RequestSettlement {
   lastTried: Route | undefined;
   /** Why the last attempt failed, if no output came. */
   noOutput: Exclude<Settlement['error'], undefined> = 'provider';
+  /** The class of the status of that failure. */
+  providerStatus: Settlement['providerStatus'];
 
   constructor(deps: SettlementDependencies, admission: Admission, operation: Settlement['operation']) {
     this.#deps = deps;
@@ -145,6 +147,7 @@ export class RequestSettlement {
       ...this.#outcome(end),
       // The row itself says how the last attempt ended.
       ...(this.attempts > 1 ? { failedAttempts: this.#failedAttempts?.slice(0, this.attempts - 1) } : {}),
+      ...(end === 'no_output' && this.providerStatus !== undefined ? { providerStatus: this.providerStatus } : {}),
       ...(served?.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(served.firstTokenMs) }),
       estimated,
       month,

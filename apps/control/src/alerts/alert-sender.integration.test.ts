@@ -34,7 +34,7 @@ async function passHalf(keys: number) {
   ]);
   const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId, name: email });
   const owner = { accountId, workspaceId };
-  await setWebhook(webhooks, owner, 'https://127.0.0.1:1/');
+  await setWebhook(webhooks, owner, { url: 'https://127.0.0.1:1/', format: 'json' });
   const budgetIds: string[] = [];
   for (let made = 0; made < keys; made += 1) {
     const key = { ...owner, kind: 'inference', name: `key ${made}`, openaiCompatible: true } as const;

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { monthAfter } from '@sotto/state';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
+import { refusalPercent } from '../ledger/budget-alerts.ts';
 import { scopeOf } from '../ledger/budget-months.ts';
-import { type Mail, type Mailer, mailOf, oneLine } from '../mail/mail.ts';
+import { type Mail, type Mailer, mailOf } from '../mail/mail.ts';
+import { wordsOf } from './alert-words.ts';
 import {
   type AlertNow,
   type Channel,
@@ -15,7 +16,8 @@ import {
   postponeDelivery,
   readAlert,
 } from './delivery-store.ts';
-import { eventBody, sendEvent, type WebhookNetwork } from './send-event.ts';
+import { type AlertEvent, eventBody } from './event-body.ts';
+import { sendEvent, type WebhookNetwork } from './send-event.ts';
 import { findWebhook, type WebhookStore } from './webhook-store.ts';
 
 export interface AlertSenderDependencies {
@@ -103,41 +105,44 @@ export class AlertSender {
   }
 
   async #post({ alertId }: Delivery, alert: AlertNow): Promise<string | undefined> {
-    const { webhooks, network, now } = this.#deps;
+    const { webhooks, network, origin, now } = this.#deps;
     const webhook = await findWebhook(webhooks, alert.workspace_id);
     if (webhook === undefined) return undefined;
-    const body = eventBody({
-      ...{ type: 'budget.alert', percent: alert.percent, month: alert.month },
-      budget: { id: alert.budget_id, scope: scopeOf(alert) },
-    });
+    const body = eventBody(alertEvent(alert, origin), webhook.format);
     const { outcome, status } = await sendEvent({ ...webhook, body, id: alertId }, network, now());
     if (outcome === 'delivered') return undefined;
     return status === null ? outcome : `${outcome} ${status}`;
   }
 }
 
-/** Builds the mail of an alert. Names that people chose are cut to one line. */
 function alertMail(alert: AlertNow, to: string, origin: string): Mail {
-  const { workspace, percent, month } = alert;
-  const scope = scopeOf(alert);
-  const limited = alert.key_name ?? alert.member_email;
-  const budget = `budget of the ${scope}${limited === null ? '' : ` ${quoted(limited)}`}`;
-  const name = quoted(workspace);
-  return mailOf(to, `${percent} % of a budget is used: ${oneLine(workspace)}`, [
-    `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`} has passed ${percent} %.`,
-    `Charged in ${month} (UTC) so far: ${usd(BigInt(alert.spent_nusd))} of ${usd(BigInt(alert.limit_nusd))}.`,
-    percent === 100
-      ? `Requests that would exceed it are refused until ${monthAfter(month)}-01 00:00 UTC.`
-      : 'At 100 %, further requests are refused until the month ends.',
-    'Budgets and alerts:',
-    `${origin}/budgets`,
-  ]);
+  const { subject, sentences } = wordsOf(alert);
+  return mailOf(to, subject, [...sentences, 'Budgets and alerts:', `${origin}/budgets`]);
 }
 
-const quoted = (name: string): string => `"${oneLine(name)}"`;
+/** Builds the event of an alert. */
+function alertEvent(alert: AlertNow, origin: string): AlertEvent {
+  const [limitNusd, spentNusd] = [BigInt(alert.limit_nusd), BigInt(alert.spent_nusd)];
+  const isRefusal = alert.percent === refusalPercent;
+  const personId = alert.member_id ?? alert.key_creator_id;
+  return {
+    type: isRefusal ? 'budget.refusal' : 'budget.alert',
+    text: wordsOf(alert).sentences.join(' '),
+    workspace: { id: alert.workspace_id, name: alert.workspace },
+    person: personId === null ? null : { id: personId, email: alert.member_email ?? alert.key_creator_email },
+    key: alert.key_id === null ? null : { id: alert.key_id, name: alert.key_name ?? '' },
+    budget: {
+      id: alert.budget_id,
+      scope: scopeOf(alert),
+      limit_usd: nusdToUsd(limitNusd),
+      spent_usd: nusdToUsd(spentNusd),
+    },
+    percent: isRefusal ? spentPercent(spentNusd, limitNusd) : alert.percent,
+    month: alert.month,
+    url: `${origin}/budgets`,
+  };
+}
 
-/** To the cent, and below a cent as exactly as the ledger counts. */
-const usd = (amount: Nusd): string => {
-  const number = nusdToUsd(amount);
-  return `$${number >= 0.01 || number === 0 ? number.toFixed(2) : number.toFixed(9).replace(/0+$/, '')}`;
-};
+/** Returns the whole percents of a limit. Nothing covers a request at a limit of 0. */
+const spentPercent = (spentNusd: Nusd, limitNusd: Nusd): number =>
+  limitNusd === 0n ? 100 : Number((spentNusd * 100n) / limitNusd);

@@ -5,11 +5,13 @@ import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
+import { oneLine } from '../mail/mail.ts';
 import { type SessionSecrets, sealing } from '../sessions/session-secrets.ts';
 import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
 import { AlertSender, type AlertSenderDependencies } from './alert-sender.ts';
 import { deliveryIsDue, purgeAlerts } from './delivery-store.ts';
-import { eventBody, sendEvent } from './send-event.ts';
+import { eventBody } from './event-body.ts';
+import { sendEvent } from './send-event.ts';
 import {
   findWebhook,
   readWebhook,
@@ -39,7 +41,7 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
           orError(await readWebhook(webhooks, { accountId, workspaceId: params.id }), accessErrors),
 
         'PUT /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params, body }) =>
-          orError(await setWebhook(webhooks, { accountId, workspaceId: params.id }, body.url), accessErrors),
+          orError(await setWebhook(webhooks, { accountId, workspaceId: params.id }, body), accessErrors),
 
         'DELETE /v1/workspaces/{id}/webhook': async ({ caller: { accountId }, params }) =>
           orError(await removeWebhook(webhooks, { accountId, workspaceId: params.id }), {
@@ -49,13 +51,20 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
 
         'POST /v1/workspaces/{id}/webhook/test': async ({ caller: { accountId }, params }) => {
           const of = { accountId, workspaceId: params.id, action: 'setBudgets' } as const;
-          const { id } = await requireWorkspace(pool, of);
+          const { id, name } = await requireWorkspace(pool, of);
           const webhook = await findWebhook(webhooks, id);
           if (webhook === undefined) throw noWebhook();
-          const body = eventBody({
-            ...{ type: 'budget.alert.test', percent: 80, month: monthOf(now()) },
-            budget: { id: randomUUID(), scope: 'workspace' },
-          });
+          const body = eventBody(
+            {
+              type: 'budget.alert.test',
+              text: `This is a test of the webhook of the workspace "${oneLine(name)}". Its alerts of budgets come here.`,
+              workspace: { id, name },
+              ...{ person: null, key: null },
+              budget: { id: randomUUID(), scope: 'workspace', limit_usd: 10, spent_usd: 8 },
+              ...{ percent: 80, month: monthOf(now()), url: `${deps.origin}/budgets` },
+            },
+            webhook.format,
+          );
           return sendEvent({ ...webhook, body, id: randomUUID() }, network, now());
         },
       }),

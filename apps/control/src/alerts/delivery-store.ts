@@ -78,6 +78,9 @@ export type AlertNow = SqlRow<typeof budgetAlerts, 'percent' | 'month' | 'budget
     spent_nusd: string;
     member_email: string | null;
     key_name: string | null;
+    /** Who created the key that the budget limits. */
+    key_creator_id: string | null;
+    key_creator_email: string | null;
     /** The address of the mail’s recipient, if it is verified and the account may still know of the alert. */
     recipient: string | null;
   };
@@ -86,13 +89,15 @@ export type AlertNow = SqlRow<typeof budgetAlerts, 'percent' | 'month' | 'budget
 export async function readAlert(pool: pg.Pool, { alertId, recipientId }: Delivery): Promise<AlertNow | undefined> {
   const { rows } = await pool.query<AlertNow>(
     `select a.percent, a.month, a.budget_id, a.account_id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd,
-       w.name as workspace, mu.email as member_email, bk.name as key_name, ru.email as recipient,
+       w.name as workspace, mu.email as member_email, bk.name as key_name, bk.created_by as key_creator_id,
+       cu.email as key_creator_email, ru.email as recipient,
        (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
         where m.month = a.month and ${keysOfBudget('w.account_id')}) as spent_nusd
      from budget_alerts a join budgets b on b.id = a.budget_id and b.limit_nusd is not null
      join workspaces w on w.id = b.workspace_id and w.account_id = a.account_id and w.deleted_at is null
      left join accounts ma on ma.id = b.member_id left join auth_user mu on mu.id = ma.user_id
      left join api_keys bk on bk.id = b.key_id
+     left join accounts ca on ca.id = bk.created_by left join auth_user cu on cu.id = ca.user_id
      left join accounts ra on ra.id = $2 and ra.disabled_at is null and (ra.id = w.account_id or exists (
        select 1 from workspace_members wm where wm.workspace_id = w.id and wm.account_id = ra.id
          and (wm.role = 'admin' or ra.id = coalesce(b.member_id, bk.created_by))))

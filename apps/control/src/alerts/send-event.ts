@@ -3,20 +3,7 @@ import { type LookupAddress, type LookupOptions, lookup as lookUp } from 'node:d
 import { type BlockList, isIP } from 'node:net';
 import type { WebhookDelivery } from '@sotto/contract/control/alerts';
 import { postJson } from '@sotto/server';
-import type { BudgetScope } from '@sotto/state';
 import ipaddr from 'ipaddr.js';
-
-/** An event that a webhook receives. It names no key, model, request or person. */
-interface AlertEvent {
-  /** `budget.alert.test` when an admin tests the webhook. */
-  readonly type: 'budget.alert' | 'budget.alert.test';
-  readonly budget: { readonly id: string; readonly scope: BudgetScope };
-  readonly percent: number;
-  /** UTC, `YYYY-MM`. */
-  readonly month: string;
-}
-
-export const eventBody = (event: AlertEvent): string => JSON.stringify(event);
 
 type Lookup = (
   hostname: string,

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { AlertWebhookAnswer, NewAlertWebhookAnswer } from '@sotto/contract/control/alerts';
+import type {
+  AlertWebhookAnswer,
+  NewAlertWebhookAnswer,
+  SetAlertWebhook,
+  WebhookFormat,
+} from '@sotto/contract/control/alerts';
 import type pg from 'pg';
 import { z } from 'zod';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
@@ -26,20 +31,26 @@ export interface WebhookStore {
 export const webhookPurpose = 'sotto workspaces: webhooks';
 
 const webhookSchema = z.strictObject({ url: z.string(), secret: z.string() });
-type Row = SqlRow<typeof workspaceWebhooks, 'sealed' | 'created_at'>;
+type Row = SqlRow<typeof workspaceWebhooks, 'sealed' | 'format' | 'created_at'>;
+
+interface StoredWebhook extends Webhook {
+  readonly format: WebhookFormat;
+  readonly createdAt: Date;
+}
 
 /** Returns a workspace’s webhook. One that `SESSION_SECRET` cannot decrypt, because the secret was replaced, counts as none. */
 export async function findWebhook(
   { pool, sealing }: WebhookStore,
   workspaceId: string,
-): Promise<(Webhook & { readonly createdAt: Date }) | undefined> {
-  const { rows } = await pool.query<Row>('select sealed, created_at from workspace_webhooks where workspace_id = $1', [
-    workspaceId,
-  ]);
+): Promise<StoredWebhook | undefined> {
+  const { rows } = await pool.query<Row>(
+    'select sealed, format, created_at from workspace_webhooks where workspace_id = $1',
+    [workspaceId],
+  );
   const [row] = rows;
   const text = row && sealing.open(row.sealed);
   if (row === undefined || text === undefined) return undefined;
-  return { ...webhookSchema.parse(JSON.parse(text)), createdAt: row.created_at };
+  return { ...webhookSchema.parse(JSON.parse(text)), format: row.format, createdAt: row.created_at };
 }
 
 export async function readWebhook(
@@ -49,14 +60,17 @@ export async function readWebhook(
   const workspace = await accessWorkspace(store.pool, { ...caller, action: 'setBudgets' });
   if (workspace instanceof Refused) return workspace;
   const found = await findWebhook(store, workspace.id);
-  return { webhook: found === undefined ? null : { url: found.url, created_at: found.createdAt.toISOString() } };
+  return {
+    webhook:
+      found === undefined ? null : { url: found.url, format: found.format, created_at: found.createdAt.toISOString() },
+  };
 }
 
 /** Sets a workspace’s webhook, with a new secret. */
 export async function setWebhook(
   { pool, sealing }: WebhookStore,
   caller: InWorkspace,
-  url: string,
+  { url, format }: SetAlertWebhook,
 ): Promise<NewAlertWebhookAnswer | Refused<NoAccess>> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
@@ -64,15 +78,16 @@ export async function setWebhook(
     const { id: workspaceId } = workspace;
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const { rows } = await client.query<Pick<Row, 'created_at'>>(
-      `insert into workspace_webhooks (workspace_id, sealed) values ($1, $2)
-       on conflict (workspace_id) do update set sealed = excluded.sealed, created_at = excluded.created_at
+      `insert into workspace_webhooks (workspace_id, sealed, format) values ($1, $2, $3)
+       on conflict (workspace_id) do update
+         set sealed = excluded.sealed, format = excluded.format, created_at = excluded.created_at
        returning created_at`,
-      [workspaceId, sealing.seal(JSON.stringify({ url, secret } satisfies Webhook))],
+      [workspaceId, sealing.seal(JSON.stringify({ url, secret } satisfies Webhook)), format],
     );
     const [row] = rows;
     if (row === undefined) throw new Error('the webhook was not set');
     await recordAct(client, { actor: byAccount(caller.accountId), act: 'webhook_set', workspaceId });
-    return { url, created_at: row.created_at.toISOString(), secret };
+    return { url, format, created_at: row.created_at.toISOString(), secret };
   });
 }
 

@@ -75,6 +75,10 @@ export const workspaces = pgTable(
     isDefault: boolean('is_default').notNull().default(false),
     /** `preferencesSchema` of packages/wire. */
     preferences: jsonb('preferences').notNull(),
+    /** The percents of a budget at which alerts are sent, ascending. */
+    alertPercents: integer('alert_percents').array().notNull().default(sql`'{50,80,100}'`),
+    /** The monthly budget of each member without one of their own. Null: none. */
+    memberBudgetNusd: nusd('member_budget_nusd'),
     /** Of the preferences. It rises with every change that brokers must see. */
     version: bigint('version', { mode: 'number' }).notNull().default(1),
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
@@ -164,6 +168,8 @@ export const budgets = pgTable(
     memberId: uuid('member_id').references(() => accounts.id),
     keyId: uuid('key_id').references(() => apiKeys.id),
     limitNusd: nusd('limit_nusd'),
+    /** Whether it follows the workspace’s budget for members. */
+    isDefault: boolean('is_default').notNull().default(false),
     version: bigint('version', { mode: 'number' }).notNull().default(1),
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
     createdAt: createdAt(),
@@ -238,56 +244,6 @@ export const rejectedSettlements = pgTable('rejected_settlements', {
   /** `booked`, or the reason why the operator dismissed it. */
   resolution: text('resolution'),
 });
-
-/**
- * The usage of each request. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
- *
- * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
- * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
- */
-export const usage = pgTable(
-  'usage',
-  {
-    id: uuid('id').notNull(),
-    at: instant('at').notNull(),
-    accountId: uuid('account_id').notNull(),
-    workspaceId: uuid('workspace_id').notNull(),
-    keyId: uuid('key_id').notNull(),
-    operation: text('operation').notNull(),
-    model: text('model').notNull(),
-    provider: text('provider'),
-    privacyClass: text('privacy_class'),
-    promptTokens: bigint('prompt_tokens', { mode: 'number' }).notNull(),
-    cachedTokens: bigint('cached_tokens', { mode: 'number' }).notNull(),
-    completionTokens: bigint('completion_tokens', { mode: 'number' }).notNull(),
-    reasoningTokens: bigint('reasoning_tokens', { mode: 'number' }).notNull(),
-    costNusd: nusd('cost_nusd').notNull(),
-    attempts: integer('attempts').notNull(),
-    fallback: boolean('fallback').notNull(),
-    status: text('status').notNull(),
-    estimated: boolean('estimated').notNull(),
-    /** Null if the request completed, or if only a later version knows its class. */
-    error: text('error'),
-    /** The attempts before the last, such as `acme:timeout acme/eu:rate_limit`. Null: none, or not known. */
-    failedAttempts: text('failed_attempts'),
-  },
-  (table) => [
-    // One index for each combination of filters, so that rare rows are found without reading the account’s whole usage.
-    // They are scanned backwards. With `desc`, nulls would be on the other side than `order by at desc` expects.
-    index('usage_account_idx').on(table.accountId, table.at, table.id),
-    index('usage_model_idx').on(table.accountId, table.model, table.at, table.id),
-    index('usage_key_idx').on(table.accountId, table.keyId, table.at, table.id),
-    index('usage_key_model_idx').on(table.accountId, table.keyId, table.model, table.at, table.id),
-    index('usage_workspace_idx').on(table.accountId, table.workspaceId, table.at, table.id),
-    index('usage_workspace_model_idx').on(table.accountId, table.workspaceId, table.model, table.at, table.id),
-    index('usage_provider_idx').on(table.accountId, table.provider, table.at, table.id),
-    // Most requests complete, so these are small.
-    index('usage_failed_idx').on(table.accountId, table.at, table.id).where(sql`${table.status} <> 'completed'`),
-    index('usage_error_idx')
-      .on(table.accountId, table.error, table.at, table.id)
-      .where(sql`${table.status} <> 'completed'`),
-  ],
-);
 
 const ofDay = () => ({
   accountId: uuid('account_id').notNull(),

@@ -45,7 +45,7 @@ export const workspaceInvitations = pgTable(
 
 /**
  * The percents of its limit that a budget has passed in a month, at the cost of `accountId`, the payer. A row is deleted when a
- * higher limit is no longer passed.
+ * higher limit is no longer passed. The percent 0 is the first refusal of a request that the budget did not cover.
  */
 export const budgetAlerts = pgTable(
   'budget_alerts',
@@ -86,11 +86,14 @@ export const alertDeliveries = pgTable(
   ],
 );
 
-/** Where the alerts of a workspace are sent. `sealed` is the URL and the signing secret, encrypted with SESSION_SECRET. */
+/** Where the alerts of a workspace are sent, and in which format. `sealed` is the URL and the signing secret, encrypted with SESSION_SECRET. */
 export const workspaceWebhooks = pgTable('workspace_webhooks', {
   workspaceId: uuid('workspace_id')
     .primaryKey()
     .references(() => workspaces.id),
   sealed: text('sealed').notNull(),
+  format: text('format', { enum: ['json', 'slack', 'teams'] })
+    .notNull()
+    .default('json'),
   createdAt: createdAt(),
 });

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import { sentTogether } from '../database/in-transaction.ts';
 import { prepared } from '../database/prepared.ts';
-import type { budgets } from '../database/schema.ts';
+import type { budgets, workspaces } from '../database/schema.ts';
 import { noteAlerts } from './budget-alerts.ts';
 
 /** Whom a budget limits, and the account that pays. */
@@ -21,7 +21,8 @@ export const stateIdOf = (budget: BudgetOwner): string =>
   budgetIdOf(scopeOf(budget), budget.account_id, budget.workspace_id, budget.member_id ?? budget.key_id ?? '');
 
 type BookedBudget = BudgetOwner &
-  SqlRow<typeof budgets, 'id' | 'limit_nusd'> & { month: string; spent_nusd: string; noted_percent: number | null };
+  SqlRow<typeof budgets, 'id' | 'limit_nusd'> &
+  SqlRow<typeof workspaces, 'alert_percents'> & { month: string; spent_nusd: string; noted_percent: number | null };
 
 /** Returns the names of the budgets in which a key's requests count. */
 export const budgetIdsOf = (key: {
@@ -59,13 +60,14 @@ const addToMonths = prepared(
    on conflict (key_id, month) do update set spent_nusd = key_months.spent_nusd + excluded.spent_nusd`,
 );
 const selectBudgets = prepared(
-  `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, t.account_id, t.month, s.spent_nusd,
+  `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, t.account_id, t.month, s.spent_nusd, w.alert_percents,
      (select max(a.percent) from budget_alerts a
       where a.budget_id = b.id and a.account_id = t.account_id and a.month = t.month) as noted_percent
    from (select distinct k.account_id, k.workspace_id, k.created_by, k.id, t.month
      from unnest($1::uuid[], $2::text[]) as t (key_id, month) join api_keys k on k.id = t.key_id) t
    join budgets b on b.workspace_id = t.workspace_id and (b.member_id is null or b.member_id = t.created_by)
      and (b.key_id is null or b.key_id = t.id)
+   join workspaces w on w.id = b.workspace_id
    cross join lateral (select ${largestSum}::text as spent_nusd
      from api_keys k join key_months m on m.key_id = k.id
      where m.month = t.month and ${keysOfBudget('t.account_id')}) s`,
@@ -98,6 +100,7 @@ export async function bookMonths(
         : {
             ...{ budgetId: row.id, accountId: row.account_id, month: row.month, notedPercent: row.noted_percent ?? 0 },
             ...{ limitNusd: BigInt(row.limit_nusd), spentNusd: BigInt(row.spent_nusd) },
+            alertPercents: row.alert_percents,
           },
     ),
   );

@@ -35,6 +35,7 @@ export const recordable = <T extends Settlement>(settlement: T): T => {
     reasoningTokens: within(settlement.reasoningTokens, maxTokens),
     attempts: within(settlement.attempts, maxAttempts),
     error: errorOf(settlement),
+    providerStatus: providerStatusOf(settlement),
     failedAttempts: settlement.failedAttempts?.slice(0, within(settlement.attempts - 1, maxAttempts)),
   };
 };
@@ -44,6 +45,10 @@ function errorOf({ status, error }: Settlement): Settlement['error'] {
   if (status === 'cancelled') return 'cancelled';
   return status === 'completed' || error === 'cancelled' ? undefined : error;
 }
+
+/** Returns the class of a provider's status if it says why the request failed, and says nothing of a refused content. */
+const providerStatusOf = ({ status, error, providerStatus }: Settlement): Settlement['providerStatus'] =>
+  status === 'failed' && error !== 'request' ? providerStatus : undefined;
 
 /**
  * Writes the usage rows of settlements and adds them to the daily sums and counts, in one statement, so that these cover
@@ -75,6 +80,7 @@ export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSett
     column((row) => row.error ?? null),
     column((row) => row.firstToken ?? null),
     column((row) => row.failedAttempts?.map(({ provider, error }) => `${provider}:${error}`).join(' ') || null),
+    column((row) => row.providerStatus ?? null),
   ]);
 }
 
@@ -93,10 +99,10 @@ const insertUsage = prepared(`
   with added as (
     insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
       cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated, error,
-      failed_attempts)
+      failed_attempts, provider_status)
     select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::int[],
-      $16::bool[], $17::text[], $18::bool[], $19::text[], $21::text[])
+      $16::bool[], $17::text[], $18::bool[], $19::text[], $21::text[], $22::text[])
     returning *, (at at time zone 'UTC')::date as day
   ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')},
   first_token_added as (

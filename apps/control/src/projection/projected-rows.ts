@@ -25,6 +25,7 @@ export type KeyRow = Omit<
 > &
   SqlRow<typeof accounts, 'wallet_id'> & {
     preferences_version: string;
+    counts_refusals: boolean;
     is_usable: boolean;
     /** Null: the key was never rotated. */
     secrets: readonly { readonly hash: string; readonly ends_ms: number | null }[] | null;
@@ -41,6 +42,7 @@ export const keyQuery = `
   select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, k.credit_limit_nusd, k.spent_nusd,
     k.funds_version, k.generation, k.openai_compatible, k.limit_requests, k.limit_tokens, k.allowed_models, k.expires_at,
     w.version as preferences_version, ${isUsable} as is_usable,
+    not exists (select from wallets where wallets.account_id = a.id) as counts_refusals,
     (select json_agg(json_build_object('hash', s.hash, 'ends_ms', floor(extract(epoch from s.ends_at) * 1000)))
      from key_secrets s where s.key_id = k.id) as secrets
   from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
@@ -94,6 +96,7 @@ export function keyProjection(row: KeyRow, { accountRefKey, limits }: KeyTerms):
     limitRequests: Math.min(row.limit_requests ?? limits.requests, limits.requests),
     limitTokens: Math.min(row.limit_tokens ?? limits.tokens, limits.tokens),
     budgetIds: budgetIdsOf(row),
+    countsRefusals: row.counts_refusals,
   };
 }
 

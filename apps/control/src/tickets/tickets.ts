@@ -1,18 +1,35 @@
 import { ticketContracts } from '@sotto/contract/control/tickets';
-import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { type AdmissionPort, openReceipt, type ReceiptPort, receiptIdOf, shardOfWallet } from '@sotto/state';
+import { forbiddenKind, ServiceError } from '@sotto/wire';
 import type { Address } from '../connect-to.ts';
 import { checkingRemembered } from '../credentials/api-credentials.ts';
+import type { PresentedKey } from '../credentials/presented-key.ts';
 import type { Domain, RouteContext } from '../domain.ts';
 import { askBroker } from './ask-broker.ts';
 import { mintAttestationTicket, mintTicket, type TicketDependencies } from './mint-ticket.ts';
 
 export interface TicketsDependencies extends TicketDependencies {
-  readonly state: TicketDependencies['state'] & ReceiptPort;
+  readonly state: TicketDependencies['state'] & ReceiptPort & Pick<AdmissionPort, 'countRefusal'>;
   /** The broker’s public origin. */
   readonly confidentialOrigin: string;
   /** Where to reach the broker, if its origin's name leads elsewhere. */
   readonly confidentialAddress?: Address | undefined;
+}
+
+/** Counts a request for a ticket that the rights of its key refuse. The answer to a key that was remembered is asked for again. */
+async function countingForbidden<T>(
+  { state }: Pick<TicketsDependencies, 'state'>,
+  { keyHash, walletId, rememberedBy }: PresentedKey,
+  mint: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await mint();
+  } catch (error) {
+    const kind = rememberedBy === undefined ? forbiddenKind(error) : undefined;
+    const right = { kind: 'key', keyHash } as const;
+    if (kind !== undefined) state.countRefusal({ shard: shardOfWallet(walletId), right, kind }).catch(() => {});
+    throw error;
+  }
 }
 
 /** `preq_` and 128 bits of base64url. */
@@ -27,7 +44,9 @@ function serveTickets({ app, serve, credentials }: RouteContext, deps: TicketsDe
   serve(ticketContracts)({
     'POST /v1/inference/tickets': async ({ caller, body, request, reply }) => {
       await app.countFurther(request, reply, (body.count ?? 1) - 1);
-      return checkingRemembered(credentials, { request, caller }, (key) => mintTicket(deps, key, body));
+      return checkingRemembered(credentials, { request, caller }, (key) =>
+        countingForbidden(deps, key, () => mintTicket(deps, key, body)),
+      );
     },
 
     'POST /v1/inference/attestation-tickets': ({ caller, body }) => mintAttestationTicket(deps, caller, body),

@@ -33,6 +33,37 @@ export function dayRange({ from, to }: Pick<UsageDailyQuery, 'from' | 'to'>, now
   return { from: begin, to: end };
 }
 
+const hourMs = 3_600_000;
+const maxHours = 31 * 24;
+
+/** Whole UTC hours: `from` inclusive, `to` exclusive. */
+export interface HourRange {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/**
+ * Returns the hours of a query. The default is the last 24 hours and the present one. Throws `invalid_request` for an empty range and for
+ * more than 31 days.
+ */
+export function hourRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, nowMs: number): HourRange {
+  const end = to === undefined ? Math.floor(nowMs / hourMs) + 1 : Math.ceil(to.getTime() / hourMs);
+  const begin = from === undefined ? end - 25 : Math.floor(from.getTime() / hourMs);
+  if (begin >= end) {
+    throw new ServiceError('invalid_request', {
+      message: '`from` must be earlier than `to`, which is now where it is absent.',
+      param: 'from',
+    });
+  }
+  if (end - begin > maxHours) {
+    throw new ServiceError('invalid_request', {
+      message: '`from` must be at most 31 days before `to`.',
+      param: 'from',
+    });
+  }
+  return { from: new Date(begin * hourMs), to: new Date(end * hourMs) };
+}
+
 /** Formats a Unix day as `YYYY-MM-DD`. */
 export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
 

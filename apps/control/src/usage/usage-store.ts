@@ -1,9 +1,9 @@
 import type { UsagePage, UsageQuery } from '@sotto/contract/control/usage';
 import { nusdToDecimal, nusdToUsd } from '@sotto/money';
-import { attemptErrors, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import { attemptErrors, privacyClassSchema, providerStatuses, usageErrors, usageStatuses } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
-import type { usage } from '../database/schema.ts';
+import type { usage } from '../database/usage-schema.ts';
 import { exportedRows, pageOf, type RowsQuery, readCursor } from '../serve/page-cursor.ts';
 import { readKeptFrom } from './usage-months.ts';
 
@@ -99,7 +99,7 @@ async function readRows(
   }
   const rowsOf = (more: readonly string[]): string => `select id, at, workspace_id, key_id, operation, model, provider,
       privacy_class, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback,
-      status, estimated, error, failed_attempts
+      status, estimated, error, failed_attempts, provider_status
     from usage where ${[...conditions, ...more].join(' and ')} order by at desc, id desc limit ${bind(limit)}`;
   const creators = [member, onlyOf].flatMap((creator) =>
     creator === undefined ? [] : `created_by = ${bind(creator)}`,
@@ -141,6 +141,7 @@ const toAnswer = (row: Row): UsageAnswer => ({
   status: usageStatuses.find((status) => status === row.status) ?? 'failed',
   estimated: row.estimated,
   error: row.status === 'cancelled' ? 'cancelled' : (usageErrors.find((error) => error === row.error) ?? null),
+  provider_status: providerStatuses.find((status) => status === row.provider_status) ?? null,
   failed_attempts: (row.failed_attempts?.split(' ') ?? []).map((attempt) => {
     const [provider = '', word] = attempt.split(':');
     return { provider, error: attemptErrors.find((error) => error === word) ?? 'provider' };

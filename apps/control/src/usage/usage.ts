@@ -10,7 +10,9 @@ import type { ControlEvents } from '../events.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import type { Serve } from '../serve/serve.ts';
 import { exportDaily, readDaily, type TooManyGroups } from './daily-store.ts';
-import { dateOf, dayRange } from './day-range.ts';
+import { dateOf, dayRange, hourRange } from './day-range.ts';
+import { RefusalBooks } from './refusal-books.ts';
+import { purgeRefusals, readRefusals } from './refusal-store.ts';
 import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
 import {
   requireBalanceReader,
@@ -29,10 +31,18 @@ export interface UsageDependencies {
 }
 
 const keepMonthsMs = 3_600_000;
+const readRefusalsMs = 10_000;
 
 export const buildUsage = (deps: UsageDependencies): Domain => ({
   register: ({ serve, ...readers }) => serveUsage(serve, readers, deps),
-  tasks: (failed) => [repeat(keepMonthsMs, () => keepMonths(deps), failed('usage_months'))],
+  tasks(failed) {
+    const refusals = new RefusalBooks(deps);
+    return [
+      repeat(keepMonthsMs, () => keepMonths(deps), failed('usage_months')),
+      repeat(readRefusalsMs, () => refusals.book(), failed('refusals')),
+      repeat(keepMonthsMs, () => purgeRefusals(deps.pool, deps.now()), failed('purge refusals')),
+    ];
+  },
 });
 
 async function keepMonths({ pool, retention, events, now }: UsageDependencies): Promise<void> {
@@ -73,6 +83,13 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
         columns: usageColumns,
         pages: exportUsage(pool, owner, query),
       });
+    },
+
+    'GET /v1/usage/refusals': async ({ query: { from, to, ...asked }, request }) => {
+      const scope = await requireUsageReader(readers, request, asked.workspace_id);
+      const owner = await requireRowReader(readers, scope);
+      const range = hourRange({ from, to }, now());
+      return readRefusals(pool, owner, { ...asked, ...range, workspace_id: scope.workspaceId });
     },
 
     'GET /v1/usage/daily': async ({ query, request, reply }) => {

@@ -7,7 +7,7 @@ import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
-import type { budgets } from '../database/schema.ts';
+import type { budgets, workspaces } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
@@ -17,9 +17,11 @@ import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
-type Row = SqlRow<typeof budgets, 'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd' | 'created_at'> & {
-  spent_nusd: string;
-};
+type Row = SqlRow<
+  typeof budgets,
+  'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd' | 'is_default' | 'created_at'
+> &
+  SqlRow<typeof workspaces, 'alert_percents'> & { spent_nusd: string };
 
 export async function listBudgets(
   pool: pg.Pool,
@@ -66,7 +68,7 @@ export async function setBudget(
     // Only a budget that is not there yet counts as another one.
     const present = await client.query(
       `select 1 from budgets where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
-         and limit_nusd is not null`,
+         and limit_nusd is not null and not is_default`,
       [workspaceId, memberId ?? null, keyId ?? null],
     );
     const full =
@@ -75,7 +77,7 @@ export async function setBudget(
     const { rows } = await client.query<{ id: string }>(
       `insert into budgets (id, workspace_id, member_id, key_id, limit_nusd) values ($1, $2, $3, $4, $5)
        on conflict (workspace_id, member_id, key_id) do update
-         set limit_nusd = excluded.limit_nusd, version = budgets.version + 1
+         set limit_nusd = excluded.limit_nusd, is_default = false, version = budgets.version + 1
        returning id`,
       [randomUUID(), workspaceId, memberId ?? null, keyId ?? null, limitNusd],
     );
@@ -83,10 +85,12 @@ export async function setBudget(
     const read = await client.query<Row>(`${selectBudgets} where b.id = $1`, [rows[0]?.id, month]);
     const [budget] = read.rows;
     if (budget === undefined) throw new Error('the budget was not set');
-    await moveAlerts(client, {
-      ...{ budgetId: budget.id, accountId, month, limitNusd },
-      spentNusd: BigInt(budget.spent_nusd),
-    });
+    await moveAlerts(client, [
+      {
+        ...{ budgetId: budget.id, accountId, month, limitNusd, alertPercents: budget.alert_percents },
+        spentNusd: BigInt(budget.spent_nusd),
+      },
+    ]);
     await recordAct(client, {
       ...{ actor: byAccount(caller.accountId), act: 'budget_set', workspaceId },
       details: { budget_id: budget.id, scope: scopeOf(budget), limit_usd: nusdToUsd(limitNusd) },
@@ -95,17 +99,22 @@ export async function setBudget(
   });
 }
 
-/** Removes a budget. If it is set again, it alerts again. */
+/** Removes a budget. If it is set again, it alerts again. Call `giveDefaultBudget` then: the member may have that of the workspace. */
 export async function removeBudget(
   pool: pg.Pool,
   caller: InWorkspace,
   budgetId: string,
-): Promise<Refused<NoAccess | { readonly why: 'no_budget' }> | undefined> {
+): Promise<Refused<NoAccess | { readonly why: 'no_budget' } | { readonly why: 'default_budget' }> | undefined> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
     if (workspace instanceof Refused) return workspace;
     const { id, accountId } = workspace;
     await lockAccount(client, accountId);
+    const found = await client.query(
+      'select 1 from budgets where id = $1 and workspace_id = $2 and is_default and limit_nusd is not null',
+      [budgetId, id],
+    );
+    if (found.rowCount === 1) return refused('default_budget');
     const removed = await removeBudgets(client, { where: 'b.id = $1 and b.workspace_id = $2', values: [budgetId, id] });
     if (removed === 0) return refused('no_budget');
     await client.query('delete from budget_alerts where budget_id = $1', [budgetId]);
@@ -117,13 +126,14 @@ export async function removeBudget(
 
 /** `$2` is the month. */
 const selectBudgets = `
-  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.created_at,
+  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.is_default, b.created_at, w.alert_percents,
     (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
      where m.month = $2 and ${keysOfBudget('w.account_id')}) as spent_nusd
   from budgets b join workspaces w on w.id = b.workspace_id`;
 
 const toAnswer = (row: Row, month: string): BudgetAnswer => ({
-  ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id, month },
+  ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id },
+  ...{ is_default: row.is_default, month },
   limit_usd: nusdToUsd(BigInt(row.limit_nusd ?? 0)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
   month_ends_at: `${monthAfter(month)}-01T00:00:00Z`,

@@ -15,6 +15,7 @@ import {
   previewInvitation,
   readOffer,
 } from './answer-invitation.ts';
+import { giveDefaultBudget } from './budget-settings.ts';
 import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
 /** Serves the answers to invitations. Tokens are sent in bodies, because URLs end up in logs. */
@@ -26,8 +27,9 @@ export function serveInvitations(
     const accepted = await acceptInvitation(pool, who, { maxima, now: now() });
     const { workspace, keyIds, formerPayerId } = orError(accepted, acceptanceErrors);
     await projectKeys(projector, keyIds);
+    await giveDefaultBudget(pool, workspace.id, now());
+    await projectBudgets(projector, workspace.id);
     if (workspace.role === 'owner') {
-      await projectBudgets(projector, workspace.id);
       await projector.forgetBudgets(workspace.id, formerPayerId).catch(unlessUnavailable);
     }
     return workspace;

@@ -6,6 +6,7 @@ import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
@@ -93,6 +94,10 @@ export async function removeMember(
     if (rowCount === 0) return refused('no_member');
     const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
     await recordAct(client, { ...act, act: 'member_removed' });
+    await removeBudgets(client, {
+      where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
+      values: [workspace.id, memberId],
+    });
     return revokeRights(client, { workspaceId: workspace.id, memberId, role: undefined });
   });
 }

@@ -1,6 +1,6 @@
 import type { Maxima } from '@sotto/contract';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
-import { type SetBudget, workspaceContracts } from '@sotto/contract/control/workspaces';
+import { workspaceContracts } from '@sotto/contract/control/workspaces';
 import { type Nusd, usdToNusd } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -13,6 +13,7 @@ import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
+import { giveDefaultBudget, readBudgetSettings, setBudgetSettings } from './budget-settings.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { type Inviting, inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
@@ -73,7 +74,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       ),
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
-      const asked = { limitNusd: readLimit(body), memberId: body.member_id, keyId: body.key_id };
+      const asked = { limitNusd: readLimit('limit_usd', body.limit_usd), memberId: body.member_id, keyId: body.key_id };
       const set = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, asked, now());
       const budget = orError(set, budgetErrors);
       await projectBudgets(projector, params.id);
@@ -82,7 +83,21 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
 
     'DELETE /v1/workspaces/{id}/budgets/{budgetId}': async ({ caller: { accountId }, params }) => {
       orError(await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId), budgetErrors);
+      await giveDefaultBudget(pool, params.id, now());
       await projectBudgets(projector, params.id);
+    },
+
+    'GET /v1/workspaces/{id}/budget-settings': async ({ caller: { accountId }, params }) =>
+      orError(await readBudgetSettings(pool, { accountId, workspaceId: params.id }), accessErrors),
+
+    'PUT /v1/workspaces/{id}/budget-settings': async ({ caller: { accountId }, params, body }) => {
+      const { alert_percents: alertPercents, member_budget_usd: usd } = body;
+      const memberBudgetNusd = usd === null ? undefined : readLimit('member_budget_usd', usd);
+      const asked = { alertPercents, memberBudgetNusd };
+      const set = await setBudgetSettings(pool, { accountId, workspaceId: params.id }, asked, now());
+      const settings = orError(set, accessErrors);
+      await projectBudgets(projector, params.id);
+      return settings;
     },
 
     'GET /v1/workspaces/{id}/invitations': async ({ caller: { accountId }, params, query }) =>
@@ -133,6 +148,10 @@ const budgetErrors = {
   no_member: () => notFound('member'),
   no_key: () => notFound('key'),
   no_budget: () => notFound('budget'),
+  default_budget: () =>
+    conflict(
+      'This is the budget of members without one of their own. Give the member a budget, or change the setting.',
+    ),
 };
 
 const invitationErrors = (email: string) => ({
@@ -150,11 +169,11 @@ const invitationErrors = (email: string) => ({
 const withdrawalErrors = { ...accessErrors, no_invitation: () => notFound('invitation') };
 
 /** Reads the limit of a budget. Throws `invalid_request` for an amount that the ledger cannot hold. */
-function readLimit({ limit_usd }: SetBudget): Nusd {
-  const limitNusd = usdToNusd(limit_usd);
+function readLimit(param: string, usd: number): Nusd {
+  const limitNusd = usdToNusd(usd);
   if (limitNusd !== undefined) return limitNusd;
-  const message = `\`limit_usd\` is ${limit_usd}; it takes at most nine decimals.`;
-  throw new ServiceError('invalid_request', { message, param: 'limit_usd' });
+  const message = `\`${param}\` is ${usd}; it takes at most nine decimals.`;
+  throw new ServiceError('invalid_request', { message, param });
 }
 
 /**

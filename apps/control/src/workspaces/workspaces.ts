@@ -6,7 +6,9 @@ import type pg from 'pg';
 import { answerActs } from '../audit-log/read-acts.ts';
 import type { Domain } from '../domain.ts';
 import { type AttemptLimit, attemptLimit } from '../limits/attempt-limit.ts';
+import { projectBudgets } from '../projection/project-keys.ts';
 import type { Serve } from '../serve/serve.ts';
+import { defaultBudgetIsDue, giveDefaultBudgets } from './budget-settings.ts';
 import { serveInvitations } from './invitation-routes.ts';
 import { requireWorkspace } from './require-workspace.ts';
 import { serveWorkspaces, type WorkspaceRoutesDependencies } from './workspace-routes.ts';
@@ -22,7 +24,20 @@ export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
     serveInvitations(serve, deps);
     serveAudit(serve, deps.pool);
   },
+  tasks: (failed, due) => [
+    due.when(
+      { question: defaultBudgetIsDue, everyMs: defaultBudgetsMs },
+      async () => {
+        const changed = await giveDefaultBudgets(deps.pool, deps.now());
+        for (const id of changed) await projectBudgets(deps.projector, id);
+      },
+      failed('default budgets'),
+    ),
+  ],
 });
+
+/** Members who joined by the claims of a sign-in have their budget after this time. */
+const defaultBudgetsMs = 10_000;
 
 /** Limits the invitations mailed to one address, by all inviters together, to a part of `RATE_LIMIT_CONTROL`. */
 function invitationLimit(app: FastifyInstance, control: number): AttemptLimit {

@@ -8,6 +8,13 @@ export const budgetsQuery = (workspaceId: string) =>
     queryFn: ({ signal }) => callAll('GET /v1/workspaces/{id}/budgets', { params: { id: workspaceId }, signal }),
   });
 
+/** The percents at which budgets alert, and the budget of members. */
+export const budgetSettingsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', workspaceId, 'budget-settings'],
+    queryFn: ({ signal }) => call('GET /v1/workspaces/{id}/budget-settings', { params: { id: workspaceId }, signal }),
+  });
+
 /** The webhook that receives the alerts of a workspace, or null. Only admins may read it. */
 export const webhookQuery = (workspaceId: string) =>
   queryOptions({

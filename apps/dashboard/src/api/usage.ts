@@ -32,6 +32,8 @@ export type UsageRow = UsagePage['data'][number];
 export interface UsageRowFilters extends UsageFilters {
   /** Only so many hours before now, instead of the days. */
   readonly hours: number | undefined;
+  /** Only from this UTC minute on and before the other, instead of hours and days. */
+  readonly minutes: { readonly since: string; readonly until: string } | undefined;
   readonly status: UsageRow['status'] | undefined;
   readonly error: UsageError | undefined;
   readonly provider: string | undefined;
@@ -41,10 +43,19 @@ export interface UsageRowFilters extends UsageFilters {
 const rowsOfPage = 200;
 const hourMs = 3_600_000;
 
-const rowsAsked = ({ hours, ...filters }: UsageRowFilters) =>
-  hours === undefined
-    ? filters
-    : { ...filters, from: new Date(Date.now() - hours * hourMs).toISOString(), to: undefined };
+/** The time that is selected: two instants or UTC days, the second one exclusive. */
+function timeOf({ hours, minutes, from, to }: Pick<UsageRowFilters, 'hours' | 'minutes' | 'from' | 'to'>) {
+  if (minutes !== undefined) return { from: instantOf(minutes.since), to: instantOf(minutes.until) };
+  if (hours !== undefined) return { from: new Date(Date.now() - hours * hourMs).toISOString(), to: undefined };
+  return { from, to };
+}
+
+const instantOf = (minute: string): string => new Date(minute).toISOString();
+
+const rowsAsked = ({ hours, minutes, ...filters }: UsageRowFilters) => ({
+  ...filters,
+  ...timeOf({ hours, minutes, ...filters }),
+});
 
 export const usageRowsKey = [...usageQueryKey, 'rows'] as const;
 
@@ -60,6 +71,39 @@ export const usageRowsQuery = (filters: UsageRowFilters) =>
     staleTime: 60_000,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
+  });
+
+/** Selects refused requests. */
+export interface RefusalFilters {
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly workspace_id: string | undefined;
+  readonly key_id: string | undefined;
+  readonly member_id: string | undefined;
+  /** Whether the time is longer than the service answers for, so that only its end is selected. */
+  readonly isCut: boolean;
+}
+
+const mostRefusalsMs = 31 * 24 * hourMs;
+
+/** Selects the refused requests of the time, the key and the member that a list of requests shows. */
+export function refusalFilters(filters: UsageRowFilters): RefusalFilters {
+  const { from, to } = timeOf(filters);
+  const end = Math.min(to === undefined ? Date.now() : Date.parse(to), Math.ceil(Date.now() / hourMs) * hourMs);
+  const earliest = end - mostRefusalsMs + hourMs;
+  const isCut = Date.parse(from) < earliest;
+  return {
+    from: isCut ? new Date(earliest).toISOString() : from,
+    ...{ to, isCut, workspace_id: filters.workspace_id, key_id: filters.key_id, member_id: filters.member_id },
+  };
+}
+
+/** The counts of refused requests, newest hour first. */
+export const refusalsQuery = ({ isCut: _, ...query }: RefusalFilters) =>
+  queryOptions({
+    // The hour is enough: a list of the last hours would otherwise ask again with each drawing.
+    queryKey: [...usageQueryKey, 'refusals', { ...query, from: query.from.slice(0, 13) }],
+    queryFn: ({ signal }) => call('GET /v1/usage/refusals', { query, signal }),
   });
 
 /** The address of all matching requests as CSV. */

@@ -20,6 +20,18 @@ export function DayField({ value, onChange, mayBeEmpty = false, ...field }: DayF
   return <TextField {...field} type="date" min="2020-01-01" max="2099-12-31" {...draft} />;
 }
 
+interface MinuteFieldProps extends Omit<DayFieldProps, 'mayBeEmpty' | 'onChange'> {
+  readonly onChange: (minute: string) => void;
+}
+
+/** A minute in the user's time zone, such as `2026-11-21T11:30`. A half-typed one does not reach `onChange`. */
+export function MinuteField({ value, onChange, ...field }: MinuteFieldProps) {
+  const draft = useDraft(value, (typed) => {
+    if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(typed)) onChange(typed.slice(0, 16));
+  });
+  return <TextField {...field} type="datetime-local" min="2020-01-01T00:00" max="2099-12-31T23:59" {...draft} />;
+}
+
 interface SearchFieldProps {
   /** The name of the field for screen readers, and its placeholder. */
   readonly label: string;

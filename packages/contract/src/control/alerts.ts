@@ -2,8 +2,11 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 
+const format = z.enum(['json', 'slack', 'teams']);
+export type WebhookFormat = z.infer<typeof format>;
+
 /** Where the budget alerts of a workspace are sent. */
-const webhookSchema = z.strictObject({ url: z.string(), created_at: instant });
+const webhookSchema = z.strictObject({ url: z.string(), format, created_at: instant });
 
 /** Answer of `GET /workspaces/:id/webhook`. */
 export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });
@@ -22,6 +25,11 @@ export const setAlertWebhookSchema = z.strictObject({
       error: 'must be a URL such as https://hooks.example.com/sotto, without a user name, a password or a fragment',
     })
     .describe('https, leading to a public address. Redirects are not followed.'),
+  format: format
+    .default('json')
+    .describe(
+      'The body of an event: all its fields (`json`), or a message for an incoming webhook of Slack or for a flow of Teams. Default: `json`.',
+    ),
 });
 export type SetAlertWebhook = z.infer<typeof setAlertWebhookSchema>;
 

@@ -16,6 +16,7 @@ const actNames = [
   'member_role_changed',
   'member_removed',
   'budget_set',
+  'budget_settings_set',
   'budget_removed',
   'webhook_set',
   'webhook_removed',

@@ -1,4 +1,12 @@
-import { attemptErrors, firstTokenBoundsMs, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
+import {
+  attemptErrors,
+  firstTokenBoundsMs,
+  privacyClassSchema,
+  providerStatuses,
+  refusalKinds,
+  usageErrors,
+  usageStatuses,
+} from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
@@ -93,6 +101,12 @@ export const usagePageSchema = z.strictObject({
       estimated: z.boolean().describe('The provider reported no usage, so Sotto counted the tokens.'),
       /** Null if the request completed, or if only a later version knows its class. */
       error: z.enum(usageErrors).nullable(),
+      provider_status: z
+        .enum(providerStatuses)
+        .nullable()
+        .describe(
+          'The HTTP status with which the last provider refused a request that failed. Null: none, or one that could reveal a refused content (400, 403, 413, 422 and further 4xx).',
+        ),
       failed_attempts: z
         .array(z.strictObject({ provider: z.string(), error: z.enum(attemptErrors) }))
         .describe(
@@ -193,6 +207,41 @@ export const usageDailyAnswerSchema = z.strictObject({
 });
 export type UsageDailyAnswer = z.infer<typeof usageDailyAnswerSchema>;
 
+/** Query of `GET /usage/refusals`. Whole UTC hours: `from` is rounded down and `to` up. */
+export const refusalsQuerySchema = z
+  .strictObject({
+    from: filters.from.describe('Inclusive: a date (its midnight UTC) or an instant. Default: 24 hours before `to`.'),
+    to: filters.to.describe('Exclusive: a date (its midnight UTC) or an instant. Default: now.'),
+    workspace_id: filters.workspace_id,
+    key_id: filters.key_id,
+    member_id: z.uuid().optional().describe('Only requests of keys that this account created.'),
+  })
+  .superRefine(refuseEmptyRange);
+export type RefusalsQuery = z.infer<typeof refusalsQuerySchema>;
+
+/** Answer of `GET /usage/refusals`: how often requests were refused before a provider was tried, newest hour first. */
+export const refusalsAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      hour: instant.describe('The beginning of a UTC hour.'),
+      key_id: z.uuid(),
+      status: z.union([z.literal(402), z.literal(403), z.literal(429)]),
+      kind: z
+        .enum(refusalKinds)
+        .describe(
+          'What refused the requests. 402: the balance, the limit of the key or a monthly budget. 429: the requests or tokens of a minute. 403: the key may not use the model (`model`) or the way to ask (`access`), or no provider keeps the privacy floor (`privacy`).',
+        ),
+      count: z.int(),
+    }),
+  ),
+  next_to: instant
+    .nullable()
+    .describe(
+      'Set if earlier hours are left out, because the answer has thousands of counts. Ask for them with this `to`.',
+    ),
+});
+export type RefusalsAnswer = z.infer<typeof refusalsAnswerSchema>;
+
 /** Balance and usage. */
 export const usageContracts = contracts({
   'GET /v1/balance': {
@@ -215,6 +264,17 @@ export const usageContracts = contracts({
     answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
     otherContent: [csv],
+  },
+  'GET /v1/usage/refusals': {
+    operationId: 'countRefusals',
+    summary: 'Count refused requests',
+    description:
+      'How often requests were refused with 402, 403 or 429 before a provider was tried, by hour, key and kind, for at most 31 days. Counts follow within a minute, are kept for 90 days, and may lack some after a loss of Redis. Anonymous wallets are not counted. A session of a `member` reads those of keys that it created, a `viewer` none.',
+    credentials: ['managementKey', 'session', 'accessToken'],
+    readsCaller: true,
+    query: refusalsQuerySchema,
+    answer: refusalsAnswerSchema,
+    returns: 'The counts that are not 0, newest hour first.',
   },
   'GET /v1/usage/daily': {
     operationId: 'sumUsage',

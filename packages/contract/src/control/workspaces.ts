@@ -48,6 +48,7 @@ export const budgetAnswerSchema = z.strictObject({
   member_id: z.uuid().nullable(),
   key_id: z.uuid().nullable(),
   limit_usd: z.number(),
+  is_default: z.boolean().describe('It follows the budget of the workspace for members without one of their own.'),
   /** UTC, `YYYY-MM`. */
   month: z.string(),
   spent_usd: z
@@ -76,6 +77,33 @@ export const setBudgetSchema = z
     error: 'must not be given beside `member_id`, because a budget limits one of them',
   });
 export type SetBudget = z.infer<typeof setBudgetSchema>;
+
+/** Answer of `GET /workspaces/:id/budget-settings`. */
+export const budgetSettingsAnswerSchema = z.strictObject({
+  alert_percents: z.array(z.int()).describe('The percents of a budget at which alerts are sent, ascending.'),
+  member_budget_usd: z
+    .number()
+    .nullable()
+    .describe('The monthly budget of each member without one of their own, except the owner. Null: none.'),
+});
+export type BudgetSettingsAnswer = z.infer<typeof budgetSettingsAnswerSchema>;
+
+/** Body of `PUT /workspaces/:id/budget-settings`. */
+export const setBudgetSettingsSchema = z.strictObject({
+  alert_percents: z
+    .array(z.int().min(1).max(100))
+    .max(10)
+    .describe(
+      'The percents of a budget at which alerts are sent. Empty: only the first refusal of a month is alerted.',
+    ),
+  member_budget_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('The monthly budget of each member without one of their own, except the owner. Null: none.'),
+});
+export type SetBudgetSettings = z.infer<typeof setBudgetSettingsSchema>;
 
 /** A pending invitation. Only the answer that created it has `token`. */
 export const workspaceInvitationAnswerSchema = z.strictObject({
@@ -206,6 +234,28 @@ export const workspaceContracts = contracts({
     params: { id, budgetId: { note: 'The id of a budget.', id: 'budget' } },
     status: 204,
     returns: 'The budget is removed.',
+    errors: ['conflict'],
+  },
+  'GET /v1/workspaces/{id}/budget-settings': {
+    operationId: 'getBudgetSettings',
+    summary: 'Get the settings of budgets',
+    credentials: ['session'],
+    params: { id },
+    answer: budgetSettingsAnswerSchema,
+    returns: 'When budgets alert, and the budget of members.',
+    examples: { answer: { alert_percents: [50, 80, 100], member_budget_usd: null } },
+  },
+  'PUT /v1/workspaces/{id}/budget-settings': {
+    operationId: 'setBudgetSettings',
+    summary: 'Set the settings of budgets',
+    description:
+      'Sets the percents at which every budget of the workspace alerts, from the next charge on, and a budget for each member who has none of their own. Members who join later get it, too. The owner, who pays, does not.',
+    credentials: ['session'],
+    params: { id },
+    body: setBudgetSettingsSchema,
+    answer: budgetSettingsAnswerSchema,
+    returns: 'The settings.',
+    examples: { body: { alert_percents: [80, 100], member_budget_usd: 20 } },
   },
   'GET /v1/workspaces/{id}/invitations': {
     operationId: 'listInvitations',

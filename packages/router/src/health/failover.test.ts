@@ -1,6 +1,13 @@
 import { errorTable } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { type AttemptOutcome, attemptErrorOf, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
+import {
+  type AttemptOutcome,
+  attemptErrorOf,
+  failoverTable,
+  nextStep,
+  outcomeOfStatus,
+  providerStatusOf,
+} from './failover.ts';
 
 /** The failover rules (docs/concepts/routing.md) and the answer of a request that tried one provider, side by side. */
 const rows: [
@@ -42,6 +49,30 @@ describe('failoverTable', () => {
 it.each(rows)('after %s (%s) and another attempt, a row has one of three classes', (_, outcome) => {
   const own = { timeout: 'timeout', rate_limited: 'rate_limit' } as Partial<Record<AttemptOutcome, string>>;
   expect(attemptErrorOf(outcome)).toBe(own[outcome] ?? 'provider');
+});
+
+describe('the class of a status in a row of usage', () => {
+  it.each([401, 402, 404, 408, 429])('names %d', (status) => {
+    expect(providerStatusOf(status, outcomeOfStatus(status) ?? 'malformed_answer')).toBe(String(status));
+  });
+
+  it.each([500, 502, 503, 529, 599])('of %d is 5xx', (status) => {
+    expect(providerStatusOf(status, 'server_error')).toBe('5xx');
+  });
+
+  it.each([400, 403, 409, 413, 415, 422, 451, 302, 600])('does not say %d, which may refuse the content', (status) => {
+    expect(providerStatusOf(status, outcomeOfStatus(status) ?? 'malformed_answer')).toBeUndefined();
+  });
+
+  it('says nothing of a refused request, whatever status its provider chose, nor of a provider without an answer', () => {
+    const refusing = rows
+      .map(([, outcome]) => outcome)
+      .filter((outcome) => failoverTable[outcome].usageError === 'request');
+    expect(refusing.length).toBeGreaterThan(0);
+    for (const outcome of refusing)
+      for (const status of [404, 429, 500]) expect(providerStatusOf(status, outcome)).toBeUndefined();
+    expect(providerStatusOf(undefined, 'network_failure')).toBeUndefined();
+  });
 });
 
 describe('nextStep', () => {

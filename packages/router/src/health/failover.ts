@@ -1,4 +1,11 @@
-import { type AttemptError, type ErrorType, errorTable, type UsageError } from '@sotto/wire';
+import {
+  type AttemptError,
+  type ErrorType,
+  errorTable,
+  type ProviderStatus,
+  providerStatuses,
+  type UsageError,
+} from '@sotto/wire';
 
 /** How one attempt ended before any output reached the client. */
 export type AttemptOutcome =
@@ -71,6 +78,16 @@ export const failoverTable = {
 export function attemptErrorOf(outcome: AttemptOutcome): AttemptError {
   const { usageError } = failoverTable[outcome];
   return usageError === 'request' ? 'provider' : usageError;
+}
+
+/**
+ * Returns the class of a provider's HTTP status for the row of usage of a request whose last attempt it ended. Undefined for a status
+ * without a class, and for whatever else a provider answers to a request that it refused.
+ */
+export function providerStatusOf(status: number | undefined, outcome: AttemptOutcome): ProviderStatus | undefined {
+  if (status === undefined || failoverTable[outcome].usageError === 'request') return undefined;
+  const name = status >= 500 && status < 600 ? '5xx' : String(status);
+  return providerStatuses.find((each) => each === name);
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   parseJson,
   privacyClassSchema,
   providerIdSchema,
+  providerStatuses,
   usageErrors,
   usageStatuses,
 } from '@sotto/wire';
@@ -60,6 +61,11 @@ export const settlementSchema = z.object({
    * ledger adds it to the day's counts of the workspace, and to no row.
    */
   firstToken: z.int().min(0).max(firstTokenBoundsMs.length).optional().catch(undefined),
+  /**
+   * The class of the HTTP status with which the last provider refused a request that failed. Absent if it did not answer, and for every
+   * status that could reveal a refused content. A class that only a later version knows reads as absent.
+   */
+  providerStatus: z.enum(providerStatuses).optional().catch(undefined),
   /** The client left before any output: the ledger waives the charge within the account's allowance. Default: false. */
   waivable: z.boolean().optional(),
   /** The hold's month by Redis' clock, in whose budgets the charge counts. */

@@ -1,14 +1,16 @@
 import { availableNusd, hold } from '@sotto/money';
+import type { RefusalKind } from '@sotto/wire';
 import { closedMs } from '../bounds.ts';
 import { monthOf } from '../budgets.ts';
 import { shownGeneration } from '../generation.ts';
-import type { RateStatus, RedeemReply, RedeemRequest, Right, RightToCheck } from '../ports/index.ts';
+import type { RateStatus, RedeemReply, RedeemRequest, RefusedRequest, Right, RightToCheck } from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { refusingBudget } from './shard-budgets.ts';
 import type { ShardData } from './shard-data.ts';
 import { placeHold, projectedWallet, releaseHold } from './shard-funds.ts';
 import { generationOfKey, isValidTicket, opens, versionedKey } from './shard-keys.ts';
 import { countRequest, rateStatus, usedRate } from './shard-rates.ts';
+import { countRefusal } from './shard-refusals.ts';
 import { markOf, validMark } from './shard-tickets.ts';
 
 /** Admits requests: a right is used and its hold placed, both or neither. */
@@ -64,23 +66,28 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
 
   const used = usedRate(shard, keyHash, now);
   const rate = rateStatus(shard, keyHash, now);
-  if (used.requests + 1 > projection.limitRequests) return { result: 'rate_limited', by: 'requests', rate };
-  if (used.tokens > 0 && used.tokens + request.estimatedTokens > projection.limitTokens) {
-    return { result: 'rate_limited', by: 'tokens', rate };
-  }
+  const refuse = (kind: RefusalKind, reply: RedeemReply): RedeemReply => {
+    countRefusal(shard, keyHash, kind, now);
+    return reply;
+  };
+  if (used.requests + 1 > projection.limitRequests)
+    return refuse('requests', { result: 'rate_limited', by: 'requests', rate });
+  if (used.tokens > 0 && used.tokens + request.estimatedTokens > projection.limitTokens)
+    return refuse('tokens', { result: 'rate_limited', by: 'tokens', rate });
   const wallet = projectedWallet(shard, projection.walletId);
   if (wallet === undefined) throw new StateUnavailableError('not projected');
   const isFree = request.free === true;
-  if (!isFree && hold(wallet, amountNusd) === undefined) return { result: 'insufficient', scope: 'wallet', rate };
+  if (!isFree && hold(wallet, amountNusd) === undefined)
+    return refuse('balance', { result: 'insufficient', scope: 'wallet', rate });
   if (!isFree && key.limited && availableNusd(key.spend) < amountNusd)
-    return { result: 'insufficient', scope: 'key', rate };
+    return refuse('key_limit', { result: 'insufficient', scope: 'key', rate });
   const month = monthOf(now);
   const { budgetIds } = projection;
   const refusing = isFree ? undefined : refusingBudget(shard, { month, amountNusd, budgetIds });
   if (refusing !== undefined) {
     // A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
     const budget = right.kind === 'ticket' ? { ...refusing, limitNusd: undefined } : refusing;
-    return { result: 'insufficient', scope: 'budget', budget, rate };
+    return refuse(`${refusing.scope}_budget`, { result: 'insufficient', scope: 'budget', budget, rate });
   }
 
   change();
@@ -99,6 +106,12 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   placeHold(shard, holdId, held, now);
   countRequest(shard, keyHash, request.estimatedTokens, now);
   return { result: 'admitted', month, rate: rateStatus(shard, keyHash, now) };
+}
+
+/** Counts a request that was refused before a redeem. */
+export function countRefused(shard: ShardData, { right, kind }: RefusedRequest, now: number): void {
+  const keyHash = right.kind === 'key' ? right.keyHash : validMark(shard, right.ticketHash, now)?.keyHash;
+  if (shard.isOpen && keyHash !== undefined) countRefusal(shard, keyHash, kind, now);
 }
 
 export function cancel(shard: ShardData, holdId: string, now: number, change: () => void): void {

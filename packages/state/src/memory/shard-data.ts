@@ -90,6 +90,8 @@ export interface ShardData {
   readonly closed: Map<string, number>;
   readonly reaped: Map<string, Omit<Note, 'amountNusd'> & { readonly until: number }>;
   readonly rates: Map<string, Rate>;
+  /** Counts of refusals by hour, by their names (`refusals.ts`). */
+  readonly refusals: Map<number, { until: number; readonly counts: Map<string, number> }>;
   stream: SettlementEntry[];
   sequence: number;
   watermark: string;
@@ -111,6 +113,7 @@ export const emptyShard = (): ShardData => ({
   closed: new Map(),
   reaped: new Map(),
   rates: new Map(),
+  refusals: new Map(),
   stream: [],
   sequence: 0,
   watermark: '0-0',
@@ -156,5 +159,6 @@ export const snapshotOf = (shard: ShardData): object => ({
   ),
   closed: [...shard.closed.keys()].sort(),
   reaped: Object.fromEntries([...shard.reaped].map(([id, { until: _, ...mark }]) => [id, mark])),
+  refusals: Object.fromEntries([...shard.refusals].map(([hour, { counts }]) => [hour, Object.fromEntries(counts)])),
   stream: shard.stream.map((entry) => entry.payload),
 });

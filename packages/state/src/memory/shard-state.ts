@@ -5,6 +5,7 @@ import type {
   MintReply,
   RateStatus,
   RedeemReply,
+  RefusalCounts,
   ReserveReply,
   ShardBooks,
   ShardMembers,
@@ -14,7 +15,7 @@ import type {
 import type { SettlementEntry } from '../records.ts';
 import type { Answer, Asked, StepName, Steps } from '../steps/step.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { cancel, peek, redeem } from './shard-admission.ts';
+import { cancel, countRefused, peek, redeem } from './shard-admission.ts';
 import { putBudget, removeBudget } from './shard-budgets.ts';
 import { emptyShard, type ShardData, snapshotOf } from './shard-data.ts';
 import { dropNote, projectedWallet, readBooks, setFunds, setLimit } from './shard-funds.ts';
@@ -23,6 +24,7 @@ import { endEpoch, leave, reap, refusalOf, renewLease } from './shard-members.ts
 import { forgetRates } from './shard-rates.ts';
 import { admitDeclared, beginEpoch, membersOf } from './shard-rebuild.ts';
 import { forgetEnded, keyOrEmpty, putKey, putWorkspace, removeKey } from './shard-records.ts';
+import { forgetRefusals, readRefusals } from './shard-refusals.ts';
 import { acknowledge, book, reserve, settle, settlementsAfter } from './shard-settlements.ts';
 import { mint } from './shard-tickets.ts';
 
@@ -155,6 +157,10 @@ export class ShardState implements ShardSteps {
     return redeem(this.#data, request, { client, now, change });
   }
 
+  countRefusal([refused]: Asked<'countRefusal'>): void {
+    countRefused(this.#data, refused, this.#now());
+  }
+
   cancel([, holdId]: Asked<'cancel'>, { change }: Taker): void {
     cancel(this.#data, holdId, this.#now(), change);
   }
@@ -228,6 +234,10 @@ export class ShardState implements ShardSteps {
     return readBooks(this.#data, wanted);
   }
 
+  readRefusals([, fromHour]: Asked<'readRefusals'>): RefusalCounts {
+    return readRefusals(this.#data, fromHour, this.#now());
+  }
+
   readNotes(): string[] {
     return [...this.#data.notes.keys()];
   }
@@ -271,6 +281,7 @@ export class ShardState implements ShardSteps {
     for (const [id, until] of closed) if (until <= at) closed.delete(id);
     for (const [id, { until }] of reaped) if (until <= at) reaped.delete(id);
     forgetRates(this.#data, at);
+    forgetRefusals(this.#data, at);
   }
 }
 

@@ -1,10 +1,12 @@
 import { availableNusd } from '@sotto/money';
+import type { RefusalKind } from '@sotto/wire';
 import { monthOf } from '../budgets.ts';
 import type { MintReply, MintRequest } from '../ports/index.ts';
 import { refusingBudget } from './shard-budgets.ts';
 import type { Mark, ShardData } from './shard-data.ts';
 import { projectedWallet } from './shard-funds.ts';
 import { hasGeneration, opens } from './shard-keys.ts';
+import { countRefusal } from './shard-refusals.ts';
 
 /** The marks of tickets: minted by control, used once by a broker. */
 
@@ -27,11 +29,21 @@ export function mint(shard: ShardData, request: MintRequest, now: number, change
   const projection = keys.get(keyHash)?.projection;
   if (projection === undefined || !opens(projection, secretHash, now)) return { result: 'not_projected' };
   if (!hasGeneration(shard, projection, generation)) return { result: 'not_projected' };
+  const count = (kind: RefusalKind): void => {
+    // The caller of a remembered key reads the key again and repeats the mint.
+    if (secretHash === undefined) countRefusal(shard, keyHash, kind, now);
+  };
   const available = availableNusd(wallet);
-  if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
+  if (available <= 0n && !free) {
+    count('balance');
+    return { result: 'insufficient', availableNusd: available };
+  }
   const asked = { month: monthOf(now), amountNusd: 1n, budgetIds: projection.budgetIds };
   const refusing = free ? undefined : refusingBudget(shard, asked);
-  if (refusing !== undefined) return { result: 'over_budget', budget: refusing };
+  if (refusing !== undefined) {
+    count(`${refusing.scope}_budget`);
+    return { result: 'over_budget', budget: refusing };
+  }
   change();
   const expiresAt = now + ttlMs;
   for (const ticketHash of ticketHashes) {

@@ -1,6 +1,7 @@
 import type { Nusd } from '@sotto/money';
 import type { RefusingBudget } from '../budgets.ts';
 import type { Signed } from '../envelopes/sealing.ts';
+import type { RefusedRequest } from './refusals.ts';
 import type { RateStatus, RightToCheck, VersionedKey } from './rights.ts';
 
 export interface RedeemRequest extends RightToCheck {
@@ -61,6 +62,11 @@ export interface AdmissionPort {
   peek(right: RightToCheck): Promise<RateStatus | undefined>;
   /** Uses the right and places the hold, both or neither. */
   redeem(request: RedeemRequest): Promise<RedeemReply>;
+  /**
+   * Counts a request that the caller itself refused, unless its right is of an anonymous wallet. Tells nothing about the right. `redeem`
+   * and `mint` count what they refuse for money or rates.
+   */
+  countRefusal(refused: RefusedRequest): Promise<void>;
   /** Undoes a redeem whose reply was lost, even one that arrives later. Releases the money and makes the ticket valid again. */
   cancel(shard: number, holdId: string): Promise<void>;
   /** Returns the ids of the holds of the caller's incarnation in a shard. */

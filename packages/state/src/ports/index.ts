@@ -18,6 +18,7 @@ export type {
 } from './projected-records.ts';
 export type { ProjectionPort } from './projection.ts';
 export type { ReceiptKind, ReceiptPort } from './receipts.ts';
+export type { RefusalCount, RefusalCounts, RefusedRequest } from './refusals.ts';
 export type { ReserveReply, ReserveRequest } from './reservations.ts';
 export type { RateStatus, Right, RightToCheck, VersionedKey } from './rights.ts';
 export type { BookedCharges, SettlementReader } from './settlements.ts';

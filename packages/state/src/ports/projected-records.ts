@@ -43,6 +43,8 @@ export interface KeyProjection {
   readonly limitTokens: number;
   /** The budgets in which the key's requests count, whether or not they exist: `budgetIdOf`. */
   readonly budgetIds: readonly string[];
+  /** Whether refusals of the key's requests are counted: not for the key of an anonymous wallet. */
+  readonly countsRefusals: boolean;
 }
 
 /** Whether the removal of a record is news, so that an older projection may still arrive, which must not bring it back. */

@@ -9,6 +9,7 @@ import type {
   WalletFunds,
   WorkspaceProjection,
 } from './projected-records.ts';
+import type { RefusalCounts } from './refusals.ts';
 import type { ReserveReply, ReserveRequest } from './reservations.ts';
 import type { BookedCharges, SettlementReader, TakenSettlements } from './settlements.ts';
 import type { MintReply, MintRequest } from './tickets.ts';
@@ -69,6 +70,8 @@ export interface ProjectionPort {
    * `StateUnavailableError` if the caller is not the reader any more: the stream may be another.
    */
   acknowledge(shard: number, streamId: string, reader: SettlementReader): Promise<void>;
+  /** Returns the counts of refusals of a shard from an hour on, at most of the last 26 hours. The shard need not be open. */
+  readRefusals(shard: number, fromHour: number): Promise<RefusalCounts>;
   /** Returns the hold ids of the notes of unbooked charges. */
   readNotes(shard: number): Promise<string[]>;
   /** Returns wallets and keys at one instant, with the sums of their holds and notes. Unknown ones are omitted. */

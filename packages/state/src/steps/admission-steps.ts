@@ -41,6 +41,11 @@ export const admissionSteps = {
     ],
     reply: (reply, [request]) => readRedeemReply(reply, request),
   },
+  countRefusal: {
+    kind: 'none',
+    args: ([{ right, kind }], { now }) => [now, right.kind, hashOf(right), kind],
+    reply: nothing,
+  },
   cancel: { kind: 'settle', args: ([, holdId]) => [holdId, closedMs], reply: nothing },
   settle: {
     kind: 'settle',

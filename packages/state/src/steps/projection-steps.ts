@@ -7,8 +7,10 @@ import {
   assertVersion,
   assertWallet,
 } from '../bounds.ts';
-import type { AuditedBudget, AuditedFunds } from '../ports/index.ts';
+import type { AuditedBudget, AuditedFunds, RefusalCount } from '../ports/index.ts';
 import type { SettlementEntry } from '../records.ts';
+import { readRefusalCount } from '../refusals.ts';
+import { shardCount } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { listReply, nothing } from './read-reply.ts';
 import type { Steps } from './step.ts';
@@ -28,6 +30,7 @@ export const projectionSteps = {
       ...[key.keyHash, key.walletId, workspace.workspaceId, workspace.version, key.generation, JSON.stringify(record)],
       ...[key.limitFundsNusd, key.fundsVersion, key.limitRequests, key.limitTokens, budgetIds.join(' '), key.expiresAt],
       secrets.map(({ secretHash, endsAt }) => `${secretHash} ${endsAt ?? '-'}`).join(' '),
+      key.countsRefusals ? 1 : '',
     ],
     reply: ([result, before]) => ({
       isLacking: result === 'older' ? undefined : result === 'lacking',
@@ -98,6 +101,12 @@ export const projectionSteps = {
   },
   forget: { kind: 'project', args: ([, holdIds]) => holdIds, reply: nothing },
   acknowledge: { kind: 'project', args: ([, streamId]) => [streamId], reply: nothing },
+  readRefusals: {
+    kind: 'none',
+    together: { common: (now) => now, most: shardCount },
+    args: ([, fromHour]) => [fromHour],
+    reply: ([hour, ...hours]) => ({ hour: Number(hour), counts: hours.flatMap(readHour) }),
+  },
   readBooks: {
     kind: 'none',
     args: ([, { walletIds, keyHashes, budgetIds }]) => [
@@ -120,6 +129,13 @@ export function readEntry(entry: unknown): SettlementEntry {
   const [streamId, fields] = listReply(entry);
   const [, payload, , mac] = listReply(fields);
   return { streamId: String(streamId), payload: String(payload ?? ''), mac: String(mac ?? '') };
+}
+
+/** Parses an hour and its counts, which Redis returns as names of `epoch key kind` with their values. */
+function readHour(found: unknown): RefusalCount[] {
+  const [hour, fields] = listReply(found);
+  const flat = listReply(fields).map(String);
+  return flat.flatMap((name, at) => (at % 2 === 0 ? readRefusalCount(Number(hour), name, Number(flat[at + 1])) : []));
 }
 
 /** Maps ids to their rows. Ids without a row are omitted. */

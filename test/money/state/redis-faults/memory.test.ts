@@ -22,6 +22,11 @@ test('a Redis that is full admits nothing, and still ends what was admitted', as
   await redis.raw.config('SET', 'maxmemory', '1');
   try {
     expect(await outcome(redeem({ right: byTicket }))).toEqual({ unavailable: true });
+    // It counts no refusals either, and refuses all the same.
+    const refused = await outcome(redeem({ holdId: 'more', amountNusd: 1_000_000n }));
+    expect(refused).toMatchObject({ answer: { result: 'insufficient' } });
+    await outcome(redis.state.countRefusal({ shard, right: byKey, kind: 'access' }));
+    expect(await redis.state.readRefusals(shard, 0)).toMatchObject({ counts: [] });
     expect(await redis.state.peek({ shard, right: byTicket })).toBeDefined();
     expect(await settle(4n, 'settled')).toMatchObject({ streamId: expect.any(String) });
     await redis.state.cancel(shard, 'cancelled');

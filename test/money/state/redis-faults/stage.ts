@@ -82,6 +82,8 @@ export class RedisToBreak {
       this.redeem({ holdId: 'by ticket', right: byTicket }),
       state.cancel(shard, 'hold'),
       this.settle(1n),
+      state.countRefusal({ shard, right: byKey, kind: 'access' }),
+      state.readRefusals(shard, 0),
       state.watermark(shard),
       state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 }),
       state.putKey(keyProjection({ shard, keyHash: 'key', walletId })),

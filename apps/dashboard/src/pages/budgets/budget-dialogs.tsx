@@ -29,7 +29,9 @@ interface NewBudgetDialogProps extends DialogProps {
 
 /** Asks what to limit, and to how much. Offers only members and keys without a budget. */
 export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: NewBudgetDialogProps) {
-  const freeMembers = members.filter(({ account_id: id }) => !budgets.some(({ member_id }) => member_id === id));
+  const freeMembers = members.filter(
+    ({ account_id: id }) => !budgets.some(({ member_id, is_default }) => member_id === id && !is_default),
+  );
   const freeKeys = keysWithout(keys, budgets);
   const hasWorkspace = budgets.some(({ scope }) => scope === 'workspace');
   const choices = [

@@ -4,7 +4,7 @@ import { ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 const budget: BudgetAnswer = {
   ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, limit_usd: 100, spent_usd: 20 },
-  ...{ month: '2026-11', month_ends_at: '2026-12-01T00:00:00Z' },
+  ...{ is_default: false, month: '2026-11', month_ends_at: '2026-12-01T00:00:00Z' },
 };
 const at = (iso: string): number => Date.parse(iso);
 

@@ -30,6 +30,7 @@ export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableP
       cell: (budget) => (
         <span className="flex flex-wrap items-center gap-2">
           <Truncated text={ownerOf(budget, names)} />
+          {budget.is_default && <Badge>Default</Badge>}
           {budget.scope !== 'workspace' && <Badge>{budget.scope === 'member' ? 'Member' : 'Key'}</Badge>}
         </span>
       ),
@@ -60,31 +61,33 @@ export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableP
 
 const actionsOf = (workspace: WorkspaceAnswer, budget: BudgetAnswer, owner: string): readonly RowAction[] => [
   {
-    label: 'Change limit',
+    label: budget.is_default ? 'Set another limit' : 'Change limit',
     icon: Pencil,
     does: { dialog: (onClose) => <ChangeBudgetDialog {...{ workspace, budget, owner, onClose }} /> },
   },
-  {
-    label: 'Remove',
-    icon: Trash2,
-    danger: true,
-    does: asking({
-      title: 'Remove the budget?',
-      consequence: (
-        <span className="break-words">{`${owner}: a month may then cost any amount that the balance covers.`}</span>
-      ),
-      action: 'Remove',
-      change: {
-        mutationFn: () =>
-          call('DELETE /v1/workspaces/{id}/budgets/{budgetId}', {
-            params: { id: workspace.id, budgetId: budget.id },
-          }),
-        refreshes: budgetsQuery(workspace.id),
-        says: 'The budget is removed.',
-      },
-    }),
-  },
+  ...(budget.is_default ? [] : [removal(workspace, budget, owner)]),
 ];
+
+const removal = (workspace: WorkspaceAnswer, budget: BudgetAnswer, owner: string): RowAction => ({
+  label: 'Remove',
+  icon: Trash2,
+  danger: true,
+  does: asking({
+    title: 'Remove the budget?',
+    consequence: (
+      <span className="break-words">{`${owner}: a month may then cost any amount that the balance covers.`}</span>
+    ),
+    action: 'Remove',
+    change: {
+      mutationFn: () =>
+        call('DELETE /v1/workspaces/{id}/budgets/{budgetId}', {
+          params: { id: workspace.id, budgetId: budget.id },
+        }),
+      refreshes: budgetsQuery(workspace.id),
+      says: 'The budget is removed.',
+    },
+  }),
+});
 
 function Spent({ budget }: { budget: BudgetAnswer }) {
   const { share, state } = shareOf(budget);

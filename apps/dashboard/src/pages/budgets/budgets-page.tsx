@@ -10,6 +10,7 @@ import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx'
 import { NewBudgetDialog } from './budget-dialogs.tsx';
 import { maySetBudgets } from './budget-rules.ts';
 import { BudgetTable } from './budget-table.tsx';
+import { SettingsCard } from './settings-card.tsx';
 import { AlertsCard } from './webhook-card.tsx';
 
 /** `/budgets`: the monthly budgets of the chosen workspace, and their alerts. */
@@ -58,6 +59,7 @@ function Budgets({ workspace }: { workspace: WorkspaceAnswer }) {
           actions={create}
         >
           {list}
+          <SettingsCard workspace={workspace} manages={manages} />
           <AlertsCard workspace={workspace} manages={manages} />
         </Page>
       )}

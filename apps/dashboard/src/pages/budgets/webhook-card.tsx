@@ -1,4 +1,9 @@
-import type { AlertWebhookAnswer, NewAlertWebhookAnswer, WebhookDelivery } from '@sotto/contract/control/alerts';
+import type {
+  AlertWebhookAnswer,
+  NewAlertWebhookAnswer,
+  WebhookDelivery,
+  WebhookFormat,
+} from '@sotto/contract/control/alerts';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Send, Trash2 } from 'lucide-react';
@@ -8,7 +13,7 @@ import { useChange } from '../../api/use-change.ts';
 import { useForm } from '../../api/use-form.ts';
 import { signInMethodsQuery } from '../../session/session.ts';
 import { asking } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
 import { Resource, Rows } from '../../ui/resource.tsx';
 import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
 import { Card, ErrorLine, Notice } from '../../ui/surface.tsx';
@@ -24,8 +29,8 @@ export function AlertsCard({ workspace, manages }: { workspace: WorkspaceAnswer;
       title="Alerts"
       lead={
         isMailed
-          ? 'At 50, 80 and 100% of a budget, the owner and the admins get a mail. So does the member whose budget or key it is.'
-          : 'This service sends no mail. A webhook can tell you when a budget passes 50, 80 and 100%.'
+          ? 'At the percents above, and when a budget refuses the first request of a month, the owner and the admins get a mail. So does the member whose budget or key it is.'
+          : 'This service sends no mail. A webhook can tell you when a budget passes the percents above, or refuses the first request of a month.'
       }
     >
       {manages && <WebhookSettings workspace={workspace} />}
@@ -35,8 +40,11 @@ export function AlertsCard({ workspace, manages }: { workspace: WorkspaceAnswer;
 
 type Webhook = NonNullable<AlertWebhookAnswer['webhook']>;
 
+const formatNames: Readonly<Record<WebhookFormat, string>> = { json: 'JSON', slack: 'Slack', teams: 'Teams' };
+
 const columns: readonly Column<Webhook>[] = [
   { title: 'URL', heading: true, cell: ({ url }) => <Truncated text={url} className="font-mono md:max-w-lg" /> },
+  { title: 'Format', cell: ({ format }) => formatNames[format] },
   { title: 'Set', cell: ({ created_at }) => <Instant at={created_at} /> },
 ];
 
@@ -46,7 +54,7 @@ function WebhookSettings({ workspace }: { workspace: WorkspaceAnswer }) {
   const webhooks = useQuery({ ...stored, select: (webhook) => (webhook === null ? [] : [webhook]) });
   const testing = useChange({ mutationFn: () => call('POST /v1/workspaces/{id}/webhook/test', { params }) });
   const dialog = (onClose: () => void) => (
-    <WebhookDialog workspace={workspace} url={webhooks.data?.[0]?.url} onClose={onClose} onSet={testing.reset} />
+    <WebhookDialog workspace={workspace} webhook={webhooks.data?.[0]} onClose={onClose} onSet={testing.reset} />
   );
   return (
     <Resource
@@ -111,20 +119,20 @@ const outcomeWords = ({ outcome, status }: WebhookDelivery): string =>
 
 interface WebhookDialogProps {
   readonly workspace: WorkspaceAnswer;
-  readonly url: string | undefined;
+  readonly webhook: Webhook | undefined;
   readonly onClose: () => void;
   readonly onSet: () => void;
 }
 
 /** Asks for the URL, then shows the signing secret once. */
-function WebhookDialog({ workspace, url, onClose, onSet }: WebhookDialogProps) {
+function WebhookDialog({ workspace, webhook, onClose, onSet }: WebhookDialogProps) {
   const form = useForm('PUT /v1/workspaces/{id}/webhook', {
     params: { id: workspace.id },
-    start: { url },
+    start: { url: webhook?.url, format: webhook?.format ?? 'json' },
     refreshes: webhookQuery(workspace.id),
     onSuccess: onSet,
   });
-  const isNew = url === undefined;
+  const isNew = webhook === undefined;
   return (
     <SecretDialog
       form={form}
@@ -138,11 +146,17 @@ function WebhookDialog({ workspace, url, onClose, onSet }: WebhookDialogProps) {
         label="URL"
         hint={
           isNew
-            ? 'https, at a public address. It gets the budget’s id, the percent and the month.'
+            ? 'https, at a public address. It gets the workspace, the member, what is spent and the limit.'
             : 'The present signing secret stops working at once.'
         }
         placeholder="https://hooks.example.com/sotto"
         inputMode="url"
+      />
+      <SelectField
+        {...form.choice('format')}
+        label="Format"
+        hint="Slack: the URL of an incoming webhook. Teams: the URL of a flow for webhook requests."
+        choices={(Object.keys(formatNames) as WebhookFormat[]).map((value) => ({ value, label: formatNames[value] }))}
       />
     </SecretDialog>
   );

@@ -22,7 +22,7 @@ const key = (id: string, more: Partial<KeyAnswer> = {}): KeyAnswer => ({
 });
 const budget = (limit: number, spent: number, more: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
   ...{ id: `b${limit}`, scope: 'workspace', member_id: null, key_id: null, limit_usd: limit, spent_usd: spent },
-  ...{ month: '2026-03', month_ends_at: '2026-04-01T00:00:00Z', ...more },
+  ...{ is_default: false, month: '2026-03', month_ends_at: '2026-04-01T00:00:00Z', ...more },
 });
 
 it('says nothing where nothing needs attention', () => {

@@ -22,6 +22,7 @@ const row = (more: Partial<UsageRow>): UsageRow => ({
   status: 'completed',
   estimated: false,
   error: null,
+  provider_status: null,
   failed_attempts: [],
   ...more,
 });

@@ -27,7 +27,7 @@ export const StatusBadge = ({ row }: { row: UsageRow }) => <Badge tone={tones[ro
 
 /** Everything that the service keeps of a request. */
 export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: UsageRow }) {
-  const { at, operation, model, provider, privacy_class: tier, key_id: key, error } = row;
+  const { at, operation, model, provider, privacy_class: tier, key_id: key, error, provider_status: answered } = row;
   return (
     <div className="space-y-5 text-sm">
       <Pairs
@@ -37,6 +37,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
           ['Model', model],
           ['Operation', operation],
           ['Provider', provider ?? 'none'],
+          ...(answered === null ? [] : [['Answered', `HTTP ${answered}`] as const]),
           ['Provider tier', tier === null ? 'none' : <TierBadge key="tier" tier={tier} />],
           ['Key', nameOf(key, 'key')],
           ['Attempts', <Attempts key="attempts" row={row} />],

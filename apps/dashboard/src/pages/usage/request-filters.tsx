@@ -4,9 +4,11 @@ import { ChevronDown, X } from 'lucide-react';
 import { membersQuery } from '../../api/queries.ts';
 import { usageSumsQuery } from '../../api/usage.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
+import { MinuteField } from '../../ui/draft-fields.tsx';
 import type { Choice } from '../../ui/field.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { localMinuteOf, minuteAt } from './days.ts';
 import { errorWords } from './request-facts.tsx';
 import { rangeNames, type UsageControlsProps } from './usage-controls.tsx';
 import { type UsageSearch, usageRanges } from './usage-search.ts';
@@ -29,17 +31,20 @@ export function RequestFilters({ search, filters, workspaceId, keys, onChange, n
     <div className="flex flex-wrap gap-2">
       <Chip
         label="Time"
-        value={search.hours ?? (search.from === undefined ? (search.range ?? '30d') : 'days')}
+        value={timeOf(search)}
         choices={[
           { value: '1h', label: 'Last hour' },
           { value: '24h', label: 'Last 24 hours' },
           ...usageRanges.map((range) => ({ value: range, label: rangeNames[range] })),
           ...(search.from === undefined ? [] : [{ value: 'days', label: `${search.from} to ${search.to ?? ''}` }]),
+          { value: 'minutes', label: 'From … to …' },
         ]}
         onChange={(time) => {
+          if (time === 'minutes') return set({ hours: undefined, ...lastHour() });
           const hours = time === '1h' || time === '24h' ? time : undefined;
           const range = usageRanges.find((one) => one === time);
-          set(time === 'days' ? { hours: undefined } : { hours, range, from: undefined, to: undefined });
+          const minutes = { since: undefined, until: undefined };
+          set({ hours, ...minutes, ...(time === 'days' ? {} : { range, from: undefined, to: undefined }) });
         }}
       />
       <Chip
@@ -108,6 +113,45 @@ export function RequestFilters({ search, filters, workspaceId, keys, onChange, n
           Clear filters
         </Button>
       )}
+      {search.since !== undefined && search.until !== undefined && (
+        <Minutes since={search.since} until={search.until} onChange={set} />
+      )}
+    </div>
+  );
+}
+
+const timeOf = ({ since, hours, from, range = '30d' }: UsageSearch): string => {
+  if (since !== undefined) return 'minutes';
+  return hours ?? (from === undefined ? range : 'days');
+};
+
+const lastHour = () => ({ since: minuteAt(Date.now() - 3_600_000), until: minuteAt(Date.now() + 60_000) });
+
+interface MinutesProps {
+  readonly since: string;
+  readonly until: string;
+  readonly onChange: (minutes: { readonly since: string; readonly until: string }) => void;
+}
+
+/** Two minutes in the user's time zone. */
+function Minutes({ since, until, onChange }: MinutesProps) {
+  const read = (local: string): string => minuteAt(Date.parse(local));
+  const isEmpty = since >= until;
+  return (
+    <div className="flex basis-full flex-wrap gap-3">
+      <MinuteField
+        className="w-56 max-w-full"
+        label="From"
+        value={localMinuteOf(since)}
+        onChange={(local) => onChange({ since: read(local), until })}
+      />
+      <MinuteField
+        className="w-56 max-w-full"
+        label="To, exclusive"
+        value={localMinuteOf(until)}
+        error={isEmpty ? 'Must be later than the beginning.' : undefined}
+        onChange={(local) => onChange({ since, until: read(local) })}
+      />
     </div>
   );
 }

@@ -97,11 +97,14 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
           {facts}
         </Dialog>
       )}
-      {keptFrom !== null && filters.hours === undefined && filters.from < keptFrom.slice(0, 10) && (
-        <p className="text-sm text-muted">
-          Requests before {keptFrom.slice(0, 10)} (UTC) were deleted. The sums still count them.
-        </p>
-      )}
+      {keptFrom !== null &&
+        filters.hours === undefined &&
+        filters.minutes === undefined &&
+        filters.from < keptFrom.slice(0, 10) && (
+          <p className="text-sm text-muted">
+            Requests before {keptFrom.slice(0, 10)} (UTC) were deleted. The sums still count them.
+          </p>
+        )}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import { keysQuery } from '../../api/keys.ts';
 import {
+  refusalFilters,
   type UsageFilters,
   type UsageRowFilters,
   usageQueryKey,
@@ -16,6 +17,7 @@ import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { addDays, dayAt, daysOf } from './days.ts';
+import { RefusedRequests } from './refused-requests.tsx';
 import { isNarrowed, RequestFilters, withoutFilters } from './request-filters.tsx';
 import { RequestLog } from './request-log.tsx';
 import { UsageBreakdown } from './usage-breakdown.tsx';
@@ -149,6 +151,10 @@ function UsageRequestsView(shown: ViewProps) {
   const rowFilters: UsageRowFilters = {
     ...filters,
     hours: search.hours && hourRanges[search.hours],
+    minutes:
+      search.since === undefined || search.until === undefined
+        ? undefined
+        : { since: search.since, until: search.until },
     status: search.status,
     error: search.error,
     provider: search.provider,
@@ -164,17 +170,24 @@ function UsageRequestsView(shown: ViewProps) {
           text="Your role here is viewer. A member sees the requests of their own keys, an admin those of all."
         />
       ) : (
-        <RequestLog
-          key={JSON.stringify(rowFilters)}
-          filters={rowFilters}
-          isNarrowed={isNarrowed(search)}
-          onClear={() => onChange(withoutFilters(search))}
-          nameOf={nameOf}
-        />
+        <>
+          {isOnlyOfKeys(search) && <RefusedRequests filters={refusalFilters(rowFilters)} nameOf={nameOf} />}
+          <RequestLog
+            key={JSON.stringify(rowFilters)}
+            filters={rowFilters}
+            isNarrowed={isNarrowed(search)}
+            onClear={() => onChange(withoutFilters(search))}
+            nameOf={nameOf}
+          />
+        </>
       )}
     </div>
   );
 }
+
+/** Whether a search has no filter that a refused request cannot match. */
+const isOnlyOfKeys = ({ status, error, model, provider }: UsageSearch): boolean =>
+  [status, error, model, provider].every((filter) => filter === undefined);
 
 /** The sums of all that is shown. */
 function UsageTotals({ total }: { total: UsageSums }) {

@@ -20,6 +20,14 @@ describe('the address of usage', () => {
     expect(said({ view: 'requests', ...wrong })).toEqual({ view: 'requests' });
   });
 
+  it('means its two minutes in the list of requests where it has both, and no hours beside them', () => {
+    const minutes = { since: '2026-11-21T10:30Z', until: '2026-11-21T10:40Z' };
+    expect(said({ view: 'requests', ...minutes, hours: '1h' })).toEqual({ view: 'requests', ...minutes });
+    expect(said({ view: 'requests', since: minutes.since, hours: '1h' })).toEqual({ view: 'requests', hours: '1h' });
+    expect(said({ view: 'requests', since: '2026-11-21T25:30Z', until: minutes.until })).toEqual({ view: 'requests' });
+    expect(said(minutes)).toEqual({});
+  });
+
   it('means its two days where it has both, and no range beside them', () => {
     const days = { from: '2026-11-01', to: '2026-11-21' };
     expect(said({ ...days, range: '7d' })).toEqual(days);

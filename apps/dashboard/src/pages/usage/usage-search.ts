@@ -28,6 +28,9 @@ export interface UsageSearch {
   readonly range?: UsageRange | undefined;
   /** Wins over `range` in the list of requests. */
   readonly hours?: HourRange | undefined;
+  /** UTC minutes such as `2026-11-21T10:30Z`; together they win over all other times in the list of requests. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
   /** UTC days, both inclusive; together they win over `range`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -65,12 +68,18 @@ export function readUsageSearch(search: Readonly<Record<string, unknown>>): Usag
 /** What only the list of requests has. */
 const readRequestSearch = (search: Readonly<Record<string, unknown>>): UsageSearch => ({
   view: 'requests',
-  hours: search.hours === '1h' || search.hours === '24h' ? search.hours : undefined,
+  ...readTimes(search),
   status: statuses.find((status) => status === search.status),
   error: errors.find((error) => error === search.error),
   provider: textOf(search.provider),
   member: idOf(search.member),
 });
+
+function readTimes(search: Readonly<Record<string, unknown>>): UsageSearch {
+  const [since, until] = [minuteOf(search.since), minuteOf(search.until)];
+  if (since !== undefined && until !== undefined) return { since, until };
+  return { hours: search.hours === '1h' || search.hours === '24h' ? search.hours : undefined };
+}
 
 const textOf = (asked: unknown): string | undefined =>
   (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 256) : undefined;
@@ -78,6 +87,11 @@ const textOf = (asked: unknown): string | undefined =>
 const idPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const idOf = (asked: unknown): string | undefined =>
   typeof asked === 'string' && idPattern.test(asked) ? asked : undefined;
+
+const minuteOf = (asked: unknown): string | undefined =>
+  typeof asked === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/.test(asked) && !Number.isNaN(Date.parse(asked))
+    ? asked
+    : undefined;
 
 const dayOf = (asked: unknown): string | undefined =>
   typeof asked === 'string' && /^\d{4}-\d\d-\d\d$/.test(asked) && !Number.isNaN(Date.parse(asked)) ? asked : undefined;

@@ -22,7 +22,10 @@ const kinds: Readonly<Record<string, { readonly label: string; readonly acts: re
     label: 'Keys',
     acts: ['key_created', 'key_changed', 'key_disabled', 'key_enabled', 'key_rotated', 'key_revoked'],
   },
-  budgets: { label: 'Budgets and alerts', acts: ['budget_set', 'budget_removed', 'webhook_set', 'webhook_removed'] },
+  budgets: {
+    label: 'Budgets and alerts',
+    acts: ['budget_set', 'budget_removed', 'budget_settings_set', 'webhook_set', 'webhook_removed'],
+  },
   routing: { label: 'Routing', acts: ['preferences_changed'] },
   workspace: { label: 'Workspace', acts: ['workspace_created', 'workspace_renamed', 'workspace_transferred'] },
 };

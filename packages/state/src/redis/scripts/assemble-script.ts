@@ -1,10 +1,11 @@
-import { lateMs } from '../../bounds.ts';
+import { lateMs, refusalsKeptMs } from '../../bounds.ts';
 import { channels } from '../channels.ts';
 import { luaFiles } from './lua-files.ts';
 
 /** Values that our code states too, by their names in the files. */
 const constants: Readonly<Record<string, string>> = {
   LATE_MS: String(lateMs),
+  REFUSALS_MS: String(refusalsKeptMs),
   SETTLED_CHANNEL: `'${channels.settled}'`,
 };
 
@@ -44,7 +45,7 @@ export function assembleScript(step: string): Script {
   return {
     lua: [...texts.values()]
       .join('')
-      .replace(/\b(?:LATE_MS|SETTLED_CHANNEL)\b/g, (constant) => constants[constant] ?? ''),
+      .replace(/\b(?:LATE_MS|REFUSALS_MS|SETTLED_CHANNEL)\b/g, (constant) => constants[constant] ?? ''),
     takes: fixed === '' ? 0 : fixed.split(' ').length,
     takesMore: more !== undefined,
   };

@@ -1,7 +1,7 @@
 -- Returns `older` if the state has a newer generation, otherwise `lacking` or `complete`, whether the workspace's
 -- record lacks the preferences, and the secrets until now. `expiresAt` is '' for none, `secrets` '' if never rotated.
 -- args keyHash walletId workspaceId workspaceVersion generation record funds fundsVersion limitRequests limitTokens
--- budgetIds expiresAt secrets
+-- budgetIds expiresAt secrets countsRefusals
 -- include guard records
 
 local n, refused = guard('project')
@@ -10,7 +10,7 @@ local kk, workspace, reply = key_key(ARGV[5]), ARGV[7], 'older'
 local k = redis.call('HMGET', kk, 'gen', 'ver', 'ws', 'sec')
 if not k[1] or tonumber(k[1]) <= tonumber(ARGV[9]) then
   redis.call('HSET', kk, 'wallet', ARGV[6], 'ws', workspace, 'gen', ARGV[9], 'rec', ARGV[10], 'lreq', ARGV[13], 'ltok', ARGV[14], 'bud', ARGV[15],
-    'exp', ARGV[16], 'sec', ARGV[17])
+    'exp', ARGV[16], 'sec', ARGV[17], 'cnt', ARGV[18])
   redis.call('PERSIST', kk)
   if k[3] ~= workspace then
     if k[3] then count_keys(k[3], -1) end

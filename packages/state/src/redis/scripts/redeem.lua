@@ -1,7 +1,7 @@
 -- A secret that has ended is refused like a revoked key, whatever the broker remembers. `generation` is that of a key
 -- as it was shown. ARGV[1] is now.
 -- args kind hash generation holdId amount estimatedTokens free secretHash
--- include batches holds rights secrets
+-- include batches holds rights refusals secrets
 
 local now = now_ms(ARGV[1])
 local this_month, window_text = month_of(now), int(math.floor(now / 60000))
@@ -22,11 +22,18 @@ return each_request('admit', 8, function(at, client, epoch)
     if not keyhash then return {'invalid_ticket'} end
   end
 
-  local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'w', 'r', 't')
+  local k = redis.call('HMGET', key_key(keyhash), 'ws', 'gen', 'wallet', 'funds', 'held', 'unbooked', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'w', 'r', 't', 'cnt')
   local window, requests, tokens = read_rate(now, k[12], k[13], k[14])
   local limit_requests, limit_tokens = k[7], k[8]
   local function reply(result, detail)
     return {result, detail, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+  end
+  local function count_as(kind)
+    if k[15] == '1' then count_refusal(now, epoch, keyhash, kind) end
+  end
+  local function refuse(kind, result, detail)
+    count_as(kind)
+    return reply(result, detail)
   end
   if repeated then
     return reply('admitted', repeated.month)
@@ -42,20 +49,21 @@ return each_request('admit', 8, function(at, client, epoch)
   if not by_ticket and current ~= generation then
     return {'stale_key', redis.call('HGET', key_key(keyhash), 'rec'), current, redis.call('HGET', workspace_key(k[1]), 'pref')}
   end
-  if requests + 1 > tonumber(limit_requests) then return reply('rate_limited', 'requests') end
-  if tokens > 0 and tokens + estimated > tonumber(limit_tokens) then return reply('rate_limited', 'tokens') end
+  if requests + 1 > tonumber(limit_requests) then return refuse('requests', 'rate_limited', 'requests') end
+  if tokens > 0 and tokens + estimated > tonumber(limit_tokens) then return refuse('tokens', 'rate_limited', 'tokens') end
 
   local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
   if not w[1] then return {'not_projected'} end
   local scope, limit, limited
   if not is_free then
-    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
+    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return refuse('balance', 'insufficient', 'wallet') end
     if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
-      return reply('insufficient', 'key')
+      return refuse('key_limit', 'insufficient', 'key')
     end
     scope, limit, limited = find_exhausted(k[9], this_month, amount)
     -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
     if scope then
+      count_as(scope .. '_budget')
       return {'over_budget', scope, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
     end
   end

@@ -1,0 +1,79 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { instant, nusd } from './columns.ts';
+
+/**
+ * How often requests of a key were refused before a provider was tried, by hour and kind. `count` only rises: the shared state counts,
+ * and a rebuilt shard counts anew in another epoch. No time below the hour, no model and nothing of the request.
+ */
+export const refusals = pgTable(
+  'refusals',
+  {
+    accountId: uuid('account_id').notNull(),
+    workspaceId: uuid('workspace_id').notNull(),
+    hour: instant('hour').notNull(),
+    keyId: uuid('key_id').notNull(),
+    /** Of `refusalKinds`. */
+    kind: text('kind').notNull(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.accountId, table.workspaceId, table.hour, table.keyId, table.kind, table.epoch],
+    }),
+    index('refusals_hour_idx').on(table.hour),
+  ],
+);
+
+/**
+ * The usage of each request. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
+ *
+ * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
+ * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
+ */
+export const usage = pgTable(
+  'usage',
+  {
+    id: uuid('id').notNull(),
+    at: instant('at').notNull(),
+    accountId: uuid('account_id').notNull(),
+    workspaceId: uuid('workspace_id').notNull(),
+    keyId: uuid('key_id').notNull(),
+    operation: text('operation').notNull(),
+    model: text('model').notNull(),
+    provider: text('provider'),
+    privacyClass: text('privacy_class'),
+    promptTokens: bigint('prompt_tokens', { mode: 'number' }).notNull(),
+    cachedTokens: bigint('cached_tokens', { mode: 'number' }).notNull(),
+    completionTokens: bigint('completion_tokens', { mode: 'number' }).notNull(),
+    reasoningTokens: bigint('reasoning_tokens', { mode: 'number' }).notNull(),
+    costNusd: nusd('cost_nusd').notNull(),
+    attempts: integer('attempts').notNull(),
+    fallback: boolean('fallback').notNull(),
+    status: text('status').notNull(),
+    estimated: boolean('estimated').notNull(),
+    /** Null if the request completed, or if only a later version knows its class. */
+    error: text('error'),
+    /** The attempts before the last, such as `acme:timeout acme/eu:rate_limit`. Null: none, or not known. */
+    failedAttempts: text('failed_attempts'),
+    /** The class of the status with which the last provider refused, of `providerStatuses`. Null: none. */
+    providerStatus: text('provider_status'),
+  },
+  (table) => [
+    // One index for each combination of filters, so that rare rows are found without reading the account’s whole usage.
+    // They are scanned backwards. With `desc`, nulls would be on the other side than `order by at desc` expects.
+    index('usage_account_idx').on(table.accountId, table.at, table.id),
+    index('usage_model_idx').on(table.accountId, table.model, table.at, table.id),
+    index('usage_key_idx').on(table.accountId, table.keyId, table.at, table.id),
+    index('usage_key_model_idx').on(table.accountId, table.keyId, table.model, table.at, table.id),
+    index('usage_workspace_idx').on(table.accountId, table.workspaceId, table.at, table.id),
+    index('usage_workspace_model_idx').on(table.accountId, table.workspaceId, table.model, table.at, table.id),
+    index('usage_provider_idx').on(table.accountId, table.provider, table.at, table.id),
+    // Most requests complete, so these are small.
+    index('usage_failed_idx').on(table.accountId, table.at, table.id).where(sql`${table.status} <> 'completed'`),
+    index('usage_error_idx')
+      .on(table.accountId, table.error, table.at, table.id)
+      .where(sql`${table.status} <> 'completed'`),
+  ],
+);

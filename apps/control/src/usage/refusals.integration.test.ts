@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
+import type { RefusalCount, RefusalCounts } from '@sotto/state';
+import { refusalHour, StateUnavailableError } from '@sotto/state';
+import type pg from 'pg';
+import { expect, it } from 'vitest';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { done } from '../testing/outcomes.integration.ts';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
+import { removeBudget, setBudget } from '../workspaces/budget-store.ts';
+import { RefusalBooks } from './refusal-books.ts';
+import { bookRefusals, purgeRefusals, readRefusals } from './refusal-store.ts';
+
+const { pool } = await openTestDatabase();
+const now = Date.now();
+const hour = refusalHour(now);
+const hourMs = 3_600_000;
+
+async function newKey() {
+  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
+  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
+  const { id: keyId } = await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  const { rows } = await pool.query<{ hash: string }>('select hash from api_keys where id = $1', [keyId]);
+  return { accountId, workspaceId, keyId, keyHash: rows[0]?.hash ?? '' };
+}
+type Key = Awaited<ReturnType<typeof newKey>>;
+
+const counted = ({ keyHash }: Key, count: number, more: Partial<RefusalCount> = {}): RefusalCount => ({
+  ...{ hour, epoch: 1, keyHash, kind: 'balance', count },
+  ...more,
+});
+const range = { from: new Date((hour - 5) * hourMs), to: new Date((hour + 1) * hourMs) };
+const countsOf = async ({ accountId }: Key): Promise<number[]> =>
+  (await readRefusals(pool, { accountId }, range)).data.map(({ count }) => count);
+
+it('a count that is read twice, late or by two controls at once is stored once, and that of another epoch is added', async () => {
+  const key = await newKey();
+  await Promise.all([
+    bookRefusals(pool, [counted(key, 3)]),
+    bookRefusals(pool, [counted(key, 2), counted(key, 3)].slice(1)),
+  ]);
+  await bookRefusals(pool, [counted(key, 2)]);
+  expect(await countsOf(key)).toEqual([3]);
+  await bookRefusals(pool, [counted(key, 1, { epoch: 2 }), counted(key, 4, { kind: 'requests' })]);
+  expect((await countsOf(key)).toSorted()).toEqual([4, 4]);
+});
+
+it('a key that is gone counts nothing, and keeps no other from being counted', async () => {
+  const key = await newKey();
+  await bookRefusals(pool, [counted({ ...key, keyHash: 'gone' }, 3), counted(key, 1)]);
+  expect(await countsOf(key)).toEqual([1]);
+});
+
+it('two controls that see the first refusal of a month note one alert, and none for a budget that was removed', async () => {
+  const key = await newKey();
+  const owner = { accountId: key.accountId, workspaceId: key.workspaceId };
+  const set = () => done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 10n, keyId: key.keyId }, now));
+  const alerts = async () => {
+    const { rows } = await pool.query<{ percent: number; deliveries: string }>(
+      `select a.percent, (select count(*) from alert_deliveries d where d.alert_id = a.id) as deliveries
+       from budget_alerts a where a.account_id = $1`,
+      [key.accountId],
+    );
+    return rows;
+  };
+  const { id } = await set();
+  const refusals = (count: number) => [counted(key, count, { kind: 'key_budget' })];
+  await Promise.all([
+    bookRefusals(pool, refusals(1)),
+    bookRefusals(pool, refusals(1)),
+    bookRefusals(pool, refusals(2)),
+  ]);
+  await bookRefusals(pool, refusals(5));
+  expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
+  await removeBudget(pool, owner, id);
+  await bookRefusals(pool, refusals(6));
+  expect(await alerts()).toEqual([]);
+  await set();
+  await bookRefusals(pool, refusals(6));
+  expect(await alerts()).toEqual([]);
+  await bookRefusals(pool, refusals(7));
+  expect(await alerts()).toHaveLength(1);
+});
+
+it('a refusal of another month alerts nobody', async () => {
+  const key = await newKey();
+  const owner = { accountId: key.accountId, workspaceId: key.workspaceId };
+  await done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 10n }, now));
+  const old = { hour: hour - 40 * 24, kind: 'workspace_budget' } as const;
+  await bookRefusals(pool, [counted(key, 1, old)]);
+  expect((await pool.query('select 1 from budget_alerts where account_id = $1', [key.accountId])).rowCount).toBe(0);
+});
+
+it('reads a shard from the hour of its last booking on, and again what was not booked', async () => {
+  const key = await newKey();
+  const asked: [shard: number, from: number][] = [];
+  let isDown = true;
+  const readRefusals = async (shard: number, from: number): Promise<RefusalCounts> => {
+    if (shard === 3) asked.push([shard, from]);
+    if (shard === 3 && isDown) throw new StateUnavailableError('away');
+    return { hour, counts: shard === 5 ? [counted(key, 2)] : [] };
+  };
+  const books = new RefusalBooks({ pool, state: { readRefusals }, now: () => now });
+  await expect(books.book()).rejects.toThrow(StateUnavailableError);
+  expect(await countsOf(key)).toEqual([2]);
+  isDown = false;
+  await books.book();
+  await books.book();
+  expect(asked.map(([, from]) => from)).toEqual([hour - 26, hour - 26, hour]);
+
+  const failing = { connect: () => Promise.reject(new Error('full')) } as unknown as pg.Pool;
+  const others = new RefusalBooks({ pool: failing, state: { readRefusals }, now: () => now });
+  await expect(others.book()).rejects.toThrow('full');
+  await expect(others.book()).rejects.toThrow('full');
+  expect(asked.at(-1)).toEqual([3, hour - 26]);
+});
+
+it('leaves earlier hours out of an answer with thousands of counts, whole, and says where to go on', async () => {
+  const { accountId, workspaceId } = await newKey();
+  const fill = (ago: number, keys: number) =>
+    pool.query(
+      `insert into refusals (account_id, workspace_id, hour, key_id, kind, epoch, count)
+       select $1, $2, to_timestamp($3), gen_random_uuid(), 'balance', 1, 1 from generate_series(1, $4::int)`,
+      [accountId, workspaceId, (hour - ago) * 3600, keys],
+    );
+  for (const [ago, keys] of [
+    [0, 800],
+    [1, 1000],
+    [2, 400],
+    [3, 2500],
+    [4, 10],
+  ] as const)
+    await fill(ago, keys);
+  const pages: [from: string, to: string, counts: number][] = [];
+  for (let to: Date | undefined = range.to; to !== undefined; ) {
+    const { data, next_to: next } = await readRefusals(pool, { accountId }, { ...range, to });
+    pages.push([data[0]?.hour ?? '', data.at(-1)?.hour ?? '', data.length]);
+    to = next === null ? undefined : new Date(next);
+  }
+  const at = (ago: number): string => new Date((hour - ago) * hourMs).toISOString();
+  expect(pages).toEqual([
+    [at(0), at(1), 1800],
+    [at(2), at(2), 400],
+    [at(3), at(3), 2500],
+    [at(4), at(4), 10],
+  ]);
+});
+
+it('forgets counts after 90 days', async () => {
+  const key = await newKey();
+  await bookRefusals(pool, [counted(key, 1)]);
+  await purgeRefusals(pool, now + 89 * 24 * hourMs);
+  expect(await countsOf(key)).toEqual([1]);
+  await purgeRefusals(pool, now + 91 * 24 * hourMs);
+  expect(await countsOf(key)).toEqual([]);
+});
+
+it.each([
+  ['all', {}],
+  ['a workspace', { workspace_id: randomUUID() }],
+  ['a member', { workspace_id: randomUUID(), member_id: randomUUID() }],
+])('finds the refusals of %s by the index', async (_, filters) => {
+  const lines: string[] = [];
+  await inTransaction(pool, async (client) => {
+    await client.query('set local enable_seqscan = off; set local enable_bitmapscan = off');
+    const explaining = {
+      query: async (sql: string, values: unknown[]) => {
+        const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${sql}`, values);
+        lines.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
+        return { rows: [] };
+      },
+    } as unknown as pg.Pool;
+    await readRefusals(explaining, { accountId: randomUUID() }, { ...range, ...filters });
+  });
+  const plan = lines.join('\n');
+  expect(plan).toContain('refusals_account_id_workspace_id_hour_key_id_kind_epoch_pk');
+  expect(plan).toMatch(/Index Cond: .*workspace_id.*hour/);
+  // The newest hours of one workspace come in the order of the index, so that the query ends at the limit.
+  if ('workspace_id' in filters && !('member_id' in filters)) expect(plan).not.toContain('Sort');
+});

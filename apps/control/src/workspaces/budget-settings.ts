@@ -1,0 +1,137 @@
+import type { BudgetSettingsAnswer } from '@sotto/contract/control/workspaces';
+import { type Nusd, nusdToUsd } from '@sotto/money';
+import { monthOf } from '@sotto/state';
+import type pg from 'pg';
+import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import type { SqlRow } from '../database/columns.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { Refused } from '../database/refused.ts';
+import type { budgets, workspaces } from '../database/schema.ts';
+import { moveAlerts } from '../ledger/budget-alerts.ts';
+import { keysOfBudget, largestSum } from '../ledger/budget-months.ts';
+import { lockAccount } from '../ledger/post-transaction.ts';
+import { removeBudgets } from '../ledger/remove-budgets.ts';
+import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
+import type { InWorkspace } from './workspace-store.ts';
+
+type Settings = SqlRow<typeof workspaces, 'alert_percents' | 'member_budget_nusd'>;
+
+export interface NewBudgetSettings {
+  readonly alertPercents: readonly number[];
+  /** Undefined: members without a budget of their own have none. */
+  readonly memberBudgetNusd: Nusd | undefined;
+}
+
+export async function readBudgetSettings(
+  pool: pg.Pool,
+  caller: InWorkspace,
+): Promise<BudgetSettingsAnswer | Refused<NoAccess>> {
+  const workspace = await accessWorkspace(pool, { ...caller, action: 'read' });
+  if (workspace instanceof Refused) return workspace;
+  const { rows } = await pool.query<Settings>(
+    'select alert_percents, member_budget_nusd from workspaces where id = $1',
+    [workspace.id],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('the workspace is not there');
+  return {
+    alert_percents: row.alert_percents,
+    member_budget_usd: row.member_budget_nusd === null ? null : nusdToUsd(BigInt(row.member_budget_nusd)),
+  };
+}
+
+/** Sets at which percents a workspace’s budgets alert, from the next charge on, and the budget of members without one of their own. */
+export async function setBudgetSettings(
+  pool: pg.Pool,
+  caller: InWorkspace,
+  { alertPercents, memberBudgetNusd }: NewBudgetSettings,
+  now: number,
+): Promise<BudgetSettingsAnswer | Refused<NoAccess>> {
+  return inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
+    if (workspace instanceof Refused) return workspace;
+    const percents = [...new Set(alertPercents)].sort((a, b) => a - b);
+    await client.query('update workspaces set alert_percents = $2, member_budget_nusd = $3 where id = $1', [
+      workspace.id,
+      percents,
+      memberBudgetNusd ?? null,
+    ]);
+    await followDefault(client, workspace.id, now);
+    const usd = memberBudgetNusd === undefined ? null : nusdToUsd(memberBudgetNusd);
+    await recordAct(client, {
+      ...{ actor: byAccount(caller.accountId), act: 'budget_settings_set', workspaceId: workspace.id },
+      details: { alert_percents: percents.join(', '), member_budget_usd: usd },
+    });
+    return { alert_percents: percents, member_budget_usd: usd };
+  });
+}
+
+/** SQL condition: a member lacks the budget of their workspace for members. `DueWork` asks it. */
+export const defaultBudgetIsDue = `exists (${lacking('true')})`;
+
+function lacking(where: string): string {
+  return `select w.id from workspaces w join workspace_members m on m.workspace_id = w.id
+    where w.member_budget_nusd is not null and w.deleted_at is null and ${where} and not exists (
+      select from budgets b where b.workspace_id = w.id and b.member_id = m.account_id and b.limit_nusd is not null)`;
+}
+
+/** Gives members who joined the budget of their workspace. Returns the workspaces that changed. */
+export async function giveDefaultBudgets(pool: pg.Pool, now: number): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>(`select distinct id from (${lacking('true')}) l limit 100`);
+  for (const { id } of rows) await giveDefaultBudget(pool, id, now);
+  return rows.map(({ id }) => id);
+}
+
+/** Does the same for the members of one workspace. */
+export async function giveDefaultBudget(pool: pg.Pool, workspaceId: string, now: number): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
+    await followDefault(client, workspaceId, now);
+  });
+}
+
+/**
+ * Makes the default budgets of a workspace what its settings say: one for each member without a budget of their own, and none for former
+ * members and the owner. Waits for bookings of the account that pays, as `setBudget` does. The caller holds the workspace’s lock.
+ */
+export async function followDefault(client: pg.PoolClient, workspaceId: string, now: number): Promise<void> {
+  const { rows } = await client.query<Settings & SqlRow<typeof workspaces, 'account_id'> & { members: string[] }>(
+    `select w.account_id, w.alert_percents, w.member_budget_nusd,
+       array(select m.account_id from workspace_members m where m.workspace_id = w.id and not exists (
+         select from budgets b where b.workspace_id = w.id and b.member_id = m.account_id and b.limit_nusd is not null
+           and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
+     from workspaces w where w.id = $1 and w.deleted_at is null`,
+    [workspaceId],
+  );
+  const [workspace] = rows;
+  if (workspace === undefined) return;
+  const { account_id: accountId, alert_percents: alertPercents, member_budget_nusd: limit } = workspace;
+  const lackingIt = limit === null ? [] : workspace.members;
+  // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
+  for (const id of [...new Set([accountId, ...lackingIt])].sort()) await lockAccount(client, id);
+  await removeBudgets(client, {
+    where: `b.workspace_id = $1 and b.is_default and ($2::bigint is null or not exists (
+      select from workspace_members m where m.workspace_id = b.workspace_id and m.account_id = b.member_id))`,
+    values: [workspaceId, limit],
+  });
+  if (lackingIt.length === 0) return;
+  const month = monthOf(now);
+  const given = await client.query<SqlRow<typeof budgets, 'id'> & { spent_nusd: string }>(
+    `with given as (
+       insert into budgets (id, workspace_id, member_id, limit_nusd, is_default)
+       select gen_random_uuid(), $1, t.id, $3, true from unnest($2::uuid[]) as t (id)
+       on conflict (workspace_id, member_id, key_id) do update
+         set limit_nusd = excluded.limit_nusd, is_default = true, version = budgets.version + 1
+       returning id, workspace_id, member_id, key_id)
+     select b.id, (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
+       where m.month = $4 and ${keysOfBudget('$5')}) as spent_nusd from given b`,
+    [workspaceId, lackingIt, limit, month, accountId],
+  );
+  await moveAlerts(
+    client,
+    given.rows.map(({ id: budgetId, spent_nusd }) => ({
+      ...{ budgetId, accountId, month, alertPercents },
+      ...{ limitNusd: BigInt(limit ?? 0), spentNusd: BigInt(spent_nusd) },
+    })),
+  );
+}

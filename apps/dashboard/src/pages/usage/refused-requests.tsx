@@ -1,0 +1,58 @@
+import type { RefusalsAnswer } from '@sotto/contract/control/usage';
+import type { RefusalKind } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { type RefusalFilters, refusalsQuery } from '../../api/usage.ts';
+import { formatCount, formatCountOf, formatMinute } from '../../format/format.ts';
+import { Card, ErrorState } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Truncated } from '../../ui/text.tsx';
+import type { UsageNames } from './usage-points.ts';
+
+type Refusals = RefusalsAnswer['data'][number];
+
+const kindWords: Readonly<Record<RefusalKind, string>> = {
+  balance: 'Balance',
+  key_limit: 'Credit limit of the key',
+  workspace_budget: 'Budget of the workspace',
+  member_budget: 'Budget of the member',
+  key_budget: 'Budget of the key',
+  requests: 'Requests per minute',
+  tokens: 'Tokens per minute',
+  model: 'Model not allowed for the key',
+  access: 'OpenAI-compatible access off, or another kind of key',
+  privacy: 'No provider keeps the privacy floor',
+};
+
+/** The requests that were refused before a provider was tried, by hour. Nothing is shown if there were none. */
+export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly filters: RefusalFilters }) {
+  const { data, error, refetch } = useQuery(refusalsQuery(filters));
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data === undefined || data.data.length === 0) return null;
+  const { data: refusals, next_to: cutAt } = data;
+  const total = refusals.reduce((sum, { count }) => sum + count, 0);
+  const columns: readonly Column<Refusals>[] = [
+    { title: 'Hour', heading: true, cell: ({ hour }) => formatMinute(hour), sortBy: ({ hour }) => Date.parse(hour) },
+    { title: 'Refused by', cell: ({ kind, status }) => `${kindWords[kind]} (${status})` },
+    { title: 'Key', cell: ({ key_id: key }) => <Truncated text={nameOf(key, 'key')} /> },
+    { title: 'Requests', cell: ({ count }) => formatCount(count), sortBy: ({ count }) => count },
+  ];
+  return (
+    <Card
+      title={`${formatCountOf(total, 'request')} refused`}
+      lead={`Before a provider was tried, so they are not in the list below.${cutNote(filters, cutAt)}`}
+    >
+      <Table
+        caption="Refused requests"
+        columns={columns}
+        rows={refusals}
+        rowKey={({ hour, key_id: key, kind }) => `${hour} ${key} ${kind}`}
+        pageSize={10}
+      />
+    </Card>
+  );
+}
+
+function cutNote({ isCut }: RefusalFilters, cutAt: string | null): string {
+  if (cutAt !== null) return ` Only since ${formatMinute(cutAt)}: before, there are more.`;
+  return isCut ? ' Only of the last 31 days of this time.' : '';
+}
