@@ -5,6 +5,7 @@ export default defineConfig({
   dialect: 'postgresql',
   schema: [
     './src/database/schema.ts',
+    './src/database/usage-schema.ts',
     './src/database/auth-schema.ts',
     './src/database/billing-schema.ts',
     './src/database/connect-schema.ts',

@@ -119,6 +119,7 @@ describe('npm start', () => {
     expect(await runBlock(quickstart, 'balance')).toContain('"available":9.98');
     expect(await runBlock(billing, 'usage')).toMatch(/"next_cursor".*"model":"demo\/chat",.*"total":/s);
     expect(await readFile(join(folder, 'usage.csv'), 'utf8')).toMatch(/^id,at,.*\r\n(.*,demo\/chat,.*\r\n)+$/);
+    expect(await runBlock(billing, 'who')).toMatch(/"member_id":"[^"]+","member_email":"/);
     const ordered = await runBlock(billing, 'order');
     expect(ordered).toContain('"status":"paid"');
     expect(ordered).toContain('"available":34.98');

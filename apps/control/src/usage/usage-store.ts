@@ -3,7 +3,7 @@ import { nusdToDecimal, nusdToUsd } from '@sotto/money';
 import { attemptErrors, privacyClassSchema, usageErrors, usageStatuses } from '@sotto/wire';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
-import type { usage } from '../database/schema.ts';
+import type { usage } from '../database/usage-schema.ts';
 import { exportedRows, pageOf, type RowsQuery, readCursor } from '../serve/page-cursor.ts';
 import { readKeptFrom } from './usage-months.ts';
 
