@@ -16,6 +16,10 @@ export interface UsageFilters {
   readonly workspace_id?: string | undefined;
   readonly key_id?: string | undefined;
   readonly model?: string | undefined;
+  /** The account that created the key. */
+  readonly member_id?: string | undefined;
+  /** Of the key. Requests are not selected by it. */
+  readonly tag?: string | undefined;
 }
 
 /** Sums of each group, and of all. */
@@ -35,13 +39,12 @@ export interface UsageRowFilters extends UsageFilters {
   readonly status: UsageRow['status'] | undefined;
   readonly error: UsageError | undefined;
   readonly provider: string | undefined;
-  readonly member_id: string | undefined;
 }
 
 const rowsOfPage = 200;
 const hourMs = 3_600_000;
 
-const rowsAsked = ({ hours, ...filters }: UsageRowFilters) =>
+const rowsAsked = ({ hours, tag: _, ...filters }: UsageRowFilters) =>
   hours === undefined
     ? filters
     : { ...filters, from: new Date(Date.now() - hours * hourMs).toISOString(), to: undefined };
