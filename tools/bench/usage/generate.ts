@@ -13,7 +13,7 @@ export const workspaces = [idOf('b', 0), idOf('b', 1)] as const;
 export const rareModel = 'rare/model';
 export const rareKey = idOf('c', 999);
 /** Everyone whose keys the big account pays for. Each has four keys. */
-const members = Array.from({ length: 5 }, (_, index) => idOf('9', index));
+export const members = Array.from({ length: 5 }, (_, index) => idOf('9', index));
 const smallAccounts = 10_000;
 
 function idOf(kind: string, number: number): string {

@@ -25,8 +25,13 @@ describe('the details of an act', () => {
     );
   });
 
-  it('name what has a name, and show the id of the rest', () => {
-    expect(detailsOf(act({ details: { key_id: 'k', overlap_hours: 24 } }))).toBe('key k, overlap hours 24');
+  it('name what has a name, and show the start of the id of the rest', () => {
+    const id = '04a7fc85-e436-48ca-ac2a-2f61110b8647';
+    expect(detailsOf(act({ details: { key_id: id, overlap_hours: 24 } }))).toBe('key 04a7fc85, overlap hours 24');
+    expect(detailsOf(act({ details: { settlement_id: id } }))).toBe('settlement 04a7fc85');
+    expect(detailsOf(act({ details: { budget_id: id, scope: 'key', limit_usd: 3, key_id: id }, key_name: 'x' }))).toBe(
+      'scope key, limit $3.00, key x',
+    );
     const details = { invitation_id: 'i', role: 'viewer' };
     expect(detailsOf(act({ details, invited_email: 'ben@example.com' }))).toBe(
       'invitation ben@example.com, role viewer',

@@ -21,11 +21,11 @@ export const concernedOf = ({ account_id, account_email }: ActAnswer): string | 
 
 /**
  * The details of an act in words. Ids that have a name are named, and limits that were removed are told. A limit that was not set
- * when something was created is no detail.
+ * when something was created is left out, and so is the id of a budget, whose member or key is told.
  */
 export const detailsOf = (act: ActAnswer): string =>
   Object.entries(act.details)
-    .filter(([, value]) => value !== null || !act.act.endsWith('_created'))
+    .filter(([field, value]) => field !== 'budget_id' && (value !== null || !act.act.endsWith('_created')))
     .map(([field, value]) => detailOf(act, field, value))
     .join(', ');
 
@@ -35,9 +35,11 @@ const fieldWords: Readonly<Record<string, string>> = {
 };
 
 function detailOf(act: ActAnswer, field: string, value: Details[string]): string {
-  if (field === 'key_id') return `key ${act.key_name ?? value}`;
-  if (field === 'invitation_id') return `invitation ${act.invited_email ?? value}`;
-  const words = fieldWords[field] ?? field.replace(/_(?:usd|id)$/, '').replaceAll('_', ' ');
+  const start = String(value).slice(0, 8);
+  if (field === 'key_id') return `key ${act.key_name ?? start}`;
+  if (field === 'invitation_id') return `invitation ${act.invited_email ?? start}`;
+  if (field.endsWith('_id')) return `${field.slice(0, -3).replaceAll('_', ' ')} ${start}`;
+  const words = fieldWords[field] ?? field.replace(/_usd$/, '').replaceAll('_', ' ');
   if (value === null) return act.act === 'account_grant_set' ? 'the amount of every account' : `${words} removed`;
   // Names and tags are not in the log, only that they changed.
   if (value === true && (field === 'renamed' || field === 'tag_changed')) return words;
