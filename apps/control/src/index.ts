@@ -15,6 +15,7 @@ export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
 export { auditPage } from './money-audit/audit-state.ts';
+export { readSpend } from './operator/spend-store.ts';
 export type { ControlOptions } from './parts.ts';
 export { Projector } from './projection/projector.ts';
 export { createPerson, setPassword } from './sessions/create-person.ts';

@@ -11,6 +11,7 @@ import { HomePage } from './pages/home/home-page.tsx';
 import { readKeySearch } from './pages/keys/key-rules.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readSpendSearch } from './pages/operator/spend-search.ts';
 import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
@@ -18,6 +19,7 @@ import { linkToken } from './session/link-token.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery, useSignedIn } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
+import { readActSearch } from './ui/act-search.ts';
 import { Button } from './ui/button.tsx';
 import { lazyPage, PageMissingError } from './ui/lazy-page.ts';
 import { ErrorState, Page, PagePending } from './ui/surface.tsx';
@@ -187,17 +189,9 @@ const workspaceRoute = createRoute({
   component: lazyPage(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
 });
 
-interface AuditSearch {
-  readonly kind?: string | undefined;
-  readonly by?: string | undefined;
-}
-
 const auditLog = {
   getParentRoute: () => sessionRoute,
-  validateSearch: ({ kind, by }: Readonly<Record<string, unknown>>): AuditSearch => ({
-    kind: typeof kind === 'string' ? kind : undefined,
-    by: typeof by === 'string' ? by : undefined,
-  }),
+  validateSearch: readActSearch,
   component: lazyPage(() => import('./pages/workspaces/audit-log-page.tsx'), 'AuditLogPage'),
 };
 const auditLogRoute = createRoute({ ...auditLog, path: '/audit' });
@@ -213,6 +207,20 @@ const accountDetailRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/operator/accounts/$accountId',
   component: lazyPage(() => import('./pages/operator/account-detail-page.tsx'), 'AccountDetailPage'),
+});
+
+const spendRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/spend',
+  validateSearch: readSpendSearch,
+  component: lazyPage(() => import('./pages/operator/spend-page.tsx'), 'SpendPage'),
+});
+
+const operatorAuditRoute = createRoute({
+  getParentRoute: () => sessionRoute,
+  path: '/operator/audit',
+  validateSearch: readActSearch,
+  component: lazyPage(() => import('./pages/operator/operator-audit-page.tsx'), 'OperatorAuditPage'),
 });
 
 const providersRoute = createRoute({
@@ -334,6 +342,8 @@ const routes = rootRoute.addChildren([
     workspaceAuditLogRoute,
     accountsRoute,
     accountDetailRoute,
+    spendRoute,
+    operatorAuditRoute,
     providersRoute,
     allOrdersRoute,
     booksRoute,

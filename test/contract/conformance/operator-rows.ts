@@ -14,6 +14,7 @@ export function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>):
   return [
     operatorRow('GET /v1/operator/accounts', 200),
     operatorRow('GET /v1/operator/accounts/{id}', 200, { prepare: customer }),
+    operatorRow('GET /v1/operator/spend', 200),
     operatorRow('POST /v1/operator/accounts/{id}/credit', 200, {
       prepare: customer,
       body: { amount_usd: 1, reference: randomUUID() },

@@ -32,6 +32,7 @@ export function describeOperators(stage: DescribedService): void {
     );
     for (const read of [
       'listAccounts',
+      'listSpend',
       'listProviders',
       'listAllOrders',
       'listRejectedSettlements',

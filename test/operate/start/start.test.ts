@@ -122,6 +122,7 @@ describe('npm start', () => {
     expect(await runBlock(billing, 'failed')).toMatch(
       /"data":\[\].*"next_cursor":null.*\{"data":\[\],"next_to":null\}/s,
     );
+    expect(await runBlock(billing, 'who')).toMatch(/"member_id":"[^"]+","member_email":"/);
     const ordered = await runBlock(billing, 'order');
     expect(ordered).toContain('"status":"paid"');
     expect(ordered).toContain('"available":34.98');

@@ -1,3 +1,4 @@
+import { until } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { verified } from './people.ts';
 import { useWorld } from './world.ts';
@@ -69,10 +70,9 @@ describe("a workspace's audit log", () => {
       'member_removed',
     ]);
     expect(data[6]).toMatchObject({ actor: 'account', actor_account_id: annId, account_id: benId, workspace_id: id });
-    expect(data[7].details).toEqual({ key_id: key.id, credit_limit_usd: 5, openai_compatible: true });
+    expect(data[7].details).toEqual({ key_id: key.id, credit_limit_usd: 5 });
     expect(data[1].details).toEqual({ key_id: other.id, overlap_hours: 1 });
-    const rules = { credit_limit_usd: null, openai_compatible: true, requests_per_minute: 1 };
-    expect(data[2].details).toEqual({ key_id: other.id, ...rules });
+    expect(data[2].details).toEqual({ key_id: other.id, requests_per_minute: 1 });
     const ids: string[] = [];
     for (let cursor = ''; ; ) {
       const page = (await owner.get(at(`/audit?limit=4${cursor}`))).json;
@@ -83,9 +83,13 @@ describe("a workspace's audit log", () => {
     expect(ids).toEqual(data.map((each: { id: string }) => each.id));
     const csv = await owner.get(at('/audit'), { accept: 'text/csv' });
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
-    expect(csv.text.split('\r\n')[0]).toBe('id,at,actor,actor_account_id,act,account_id,workspace_id,details');
+    expect(csv.text.split('\r\n')[0]).toBe(
+      'id,at,actor,actor_account_id,act,account_id,workspace_id,details,actor_email,account_email,workspace_name,key_name,invited_email',
+    );
     expect(csv.text.trim().split('\r\n')).toHaveLength(18);
-    expect(csv.text).not.toMatch(/secret name|New Team|people\.example/);
+    // The log itself holds no names.
+    const { rows: stored } = await world.pool.query('select * from acts where workspace_id = $1', [id]);
+    expect(JSON.stringify(stored)).not.toMatch(/secret name|New Team|people\.example/);
 
     const filtered = async (query: string): Promise<readonly string[]> =>
       (await owner.get(at(`/audit?${query}`))).json.data.map(({ act }: Act) => act);
@@ -104,6 +108,87 @@ describe("a workspace's audit log", () => {
     expect(own.every((each: Act) => each.account_id === benId)).toBe(true);
     await done(owner.send('DELETE', at()));
     expect((await owner.get(at('/audit'))).status).toBe(404);
+  });
+
+  it('tells which limits were removed, and of whom, with names', async () => {
+    const [ann, ben] = [await verified(world), await verified(world)];
+    const [owner, guest] = [ann.visitor, ben.visitor];
+    const benId = (await guest.get('/account')).json.id;
+    const { id } = (await owner.post('/workspaces', { name: 'Team' })).json;
+    const { token } = (await owner.post(`/workspaces/${id}/invitations`, { email: ben.email, role: 'member' })).json;
+    expect((await guest.post('/invitations/accept', { token })).status).toBe(200);
+    const rules = { credit_limit_usd: 5, requests_per_minute: 9, allowed_models: null };
+    const key = (await guest.post('/keys', { name: 'laptop', kind: 'inference', workspace_id: id, ...rules })).json;
+    const change = async (body: object): Promise<void> =>
+      expect((await guest.send('PATCH', `/keys/${key.id}`, body)).status).toBe(200);
+    await change({ credit_limit_usd: null, requests_per_minute: null });
+    await change({ name: 'tower', tag: 'R&D' });
+    const budgets = `/workspaces/${id}/budgets`;
+    const ofBen = (await owner.send('PUT', budgets, { limit_usd: 7, member_id: benId })).json;
+    const ofKey = (await owner.send('PUT', budgets, { limit_usd: 3, key_id: key.id })).json;
+    for (const budget of [ofBen, ofKey])
+      expect((await owner.send('DELETE', `${budgets}/${budget.id}`)).status).toBe(204);
+    await owner.post(`/workspaces/${id}/invitations`, { email: 'new@people.example', role: 'viewer' });
+
+    const acts = async (visitor = owner, at = `/workspaces/${id}/audit`) => (await visitor.get(at)).json.data;
+    const by = { actor_email: ben.email, account_email: ben.email, workspace_name: 'Team', key_name: 'tower' };
+    const budgetOf = ({ id: budget_id }: { id: string }, scope: string, limit_usd: number) => ({
+      budget_id,
+      scope,
+      limit_usd,
+    });
+    const data = await acts();
+    expect(data).toMatchObject([
+      { act: 'invitation_created', invited_email: 'new@people.example', actor_email: ann.email },
+      { act: 'budget_removed', details: { ...budgetOf(ofKey, 'key', 3), key_id: key.id }, key_name: 'tower' },
+      {
+        act: 'budget_removed',
+        details: budgetOf(ofBen, 'member', 7),
+        account_email: ben.email,
+        actor_email: ann.email,
+      },
+      { act: 'budget_set', details: { ...budgetOf(ofKey, 'key', 3), key_id: key.id }, key_name: 'tower' },
+      { act: 'budget_set', details: budgetOf(ofBen, 'member', 7), account_email: ben.email },
+      { act: 'key_changed', ...by, details: { key_id: key.id, renamed: true, tag_changed: true } },
+      { act: 'key_changed', ...by, details: { key_id: key.id, credit_limit_usd: null, requests_per_minute: null } },
+      { act: 'key_created', ...by, details: { kind: 'inference', ...rules } },
+      { act: 'member_joined', account_email: ben.email },
+      { act: 'invitation_created' },
+      { act: 'workspace_created' },
+    ]);
+    // A person who left keeps no view of the others, and the admins keep theirs until the account is deleted.
+    expect((await acts(guest, '/account/audit'))[0]).toMatchObject({ actor_email: ann.email, workspace_name: 'Team' });
+    expect((await owner.send('DELETE', `/workspaces/${id}/members/${benId}`)).status).toBe(204);
+    const left = (await acts(guest, '/account/audit')).map(
+      (act: Act & { actor_email: string | null }) => act.actor_email,
+    );
+    expect(new Set(left)).toEqual(new Set([ben.email, null]));
+    expect((await acts())[0]).toMatchObject({ act: 'member_removed', account_email: ben.email });
+    const { email, password } = ben;
+    expect((await guest.post('/auth/delete-account', { email, password })).status).toBe(200);
+    const csv = async () => (await owner.get(`/workspaces/${id}/audit`, { accept: 'text/csv' })).text;
+    await until(async () => !(await csv()).includes('tower'), 'the name of the key is gone');
+    expect(await csv()).not.toContain(ben.email);
+  });
+
+  it('is filtered by time and by kind of actor', async () => {
+    const { visitor } = await verified(world);
+    const { id } = (await visitor.post('/workspaces', { name: 'Team' })).json;
+    await visitor.send('PATCH', `/workspaces/${id}`, { name: 'Other' });
+    await world.pool.query(`alter table acts disable trigger acts_append_only`);
+    await world.pool.query(
+      "update acts set at = '2025-01-05T10:00:00Z' where workspace_id = $1 and act = 'workspace_created'",
+      [id],
+    );
+    await world.pool.query(`alter table acts enable trigger acts_append_only`);
+    const filtered = async (query: string): Promise<readonly string[]> =>
+      (await visitor.get(`/workspaces/${id}/audit?${query}`)).json.data.map(({ act }: Act) => act);
+    expect(await filtered('from=2025-01-05&to=2025-01-06')).toEqual(['workspace_created']);
+    expect(await filtered('from=2025-01-06')).toEqual(['workspace_renamed']);
+    expect(await filtered('actor=account')).toEqual(['workspace_renamed', 'workspace_created']);
+    expect(await filtered('actor=operator')).toEqual([]);
+    const wrong = await visitor.get(`/workspaces/${id}/audit?from=2025-01-05&to=2025-01-05`);
+    expect([wrong.status, wrong.json.error.param]).toEqual([400, 'to']);
   });
 
   it('says when the secret of an app was rotated, and when it was disabled', async () => {

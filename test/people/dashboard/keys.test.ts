@@ -140,7 +140,7 @@ await describeDashboard('keys', (stage) => {
     await page.getByRole('button', { name: 'Actions for leaked' }).click();
     expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Its usage']);
     await page.keyboard.press('Escape');
-    await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill('kep');
+    await page.getByRole('searchbox', { name: 'Filter by name, tag or owner' }).fill('kep');
     await row(page, 'leaked').waitFor({ state: 'hidden' });
     await page.reload();
     await row(page, 'kept').waitFor();
@@ -208,11 +208,11 @@ await describeDashboard('keys', (stage) => {
   it('show the new secret of a rotated key, even if the filter of the list does not match the key any more', async () => {
     const page = await stage.open('/keys', { as: await stage.person() });
     const first = await makeKey(page, 'found by its ending');
-    await page.getByLabel('Filter by name or owner').fill(first.slice(-4));
+    await page.getByLabel('Filter by name, tag or owner').fill(first.slice(-4));
     await choose(page, 'found by its ending', 'Rotate');
     await dialog(page).getByRole('button', { name: 'Create new secret' }).click();
     // The list is loaded again: it has the new ending.
-    await page.getByText('No key’s name, ending or owner contains this text.').waitFor();
+    await page.getByText('No key’s name, ending, tag or owner contains this text.').waitFor();
     const second = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
     expect((await ask(stage.service, second, { model })).status).toBe(200);
   });
@@ -274,7 +274,7 @@ await describeDashboard('keys', (stage) => {
     await page.getByRole('checkbox', { name: 'Select all 4' }).check();
     await page.getByText('4 keys selected').waitFor();
     await page.getByRole('checkbox', { name: 'Select alpha three' }).uncheck();
-    await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill('alpha');
+    await page.getByRole('searchbox', { name: 'Filter by name, tag or owner' }).fill('alpha');
     await row(page, 'beta').waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Revoke 2 keys' }).click();
     const question = page.getByRole('alertdialog');
@@ -330,9 +330,9 @@ await describeDashboard('keys', (stage) => {
     await page.setViewportSize({ width: 1280, height: 900 });
     // A page that a filter leaves empty shows the last one that there is.
     await page.getByRole('button', { name: 'Next', exact: true }).click();
-    await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill('YOU');
+    await page.getByRole('searchbox', { name: 'Filter by name, tag or owner' }).fill('YOU');
     await page.getByText('26 to 50 of 200').waitFor();
-    await page.getByRole('searchbox', { name: 'Filter by name or owner' }).fill(first.name);
+    await page.getByRole('searchbox', { name: 'Filter by name, tag or owner' }).fill(first.name);
     await expect.poll(() => rows.count()).toBe(1);
     expect(await rows.first().textContent()).toContain('of $3.00');
     await expectAccessible(page);

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
+import { dayMs, use, user } from './requests.suite.ts';
 import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading, holdBack } from './stage.ts';
 
 await describeDashboard(
@@ -104,6 +105,56 @@ await describeDashboard(
       await page.getByText('None.', { exact: true }).waitFor();
     });
 
+    it('show what each person used by month and workspace, and acts by person and time', async () => {
+      const person = await operator();
+      const [payer, member] = [await user(stage), await stage.person(0)];
+      const [, keyId = ''] = payer.keyIds;
+      await stage.service.pool.query('update api_keys set created_by = $2 where id = $1', [keyId, member.accountId]);
+      await use(stage, payer, [
+        { keyId, usd: 2.5 },
+        { keyId, usd: 4, daysAgo: 62 },
+      ]);
+      const page = await stage.open('/operator/accounts', { as: person });
+      await page.getByLabel('Part of the address, or an account id').fill(member.email);
+      await page.getByRole('button', { name: 'Search', exact: true }).click();
+      // The member has paid nothing, and is not "never used".
+      const account = page.getByRole('table').getByRole('row', { name: member.email });
+      await account.getByText('$2.50').waitFor();
+      expect(await account.textContent()).not.toContain('Never');
+
+      await page.getByRole('link', { name: 'Spend' }).click();
+      const spend = page.getByRole('table', { name: 'Spend by month, workspace and member' });
+      const row = spend.getByRole('row').filter({ hasText: member.email });
+      for (const text of ['Default Workspace', payer.email, '$2.50']) await row.getByText(text).waitFor();
+      const month = new Date(Date.now() - 62 * dayMs).toISOString().slice(0, 7);
+      await page.getByLabel('Month').selectOption(month);
+      await row.getByText('$4.00').waitFor();
+      await expectAccessible(page);
+      const file = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'Export' }).click();
+      expect((await file).suggestedFilename()).toContain(`spend-${month}-01-`);
+      await row.getByRole('link', { name: member.email }).click();
+      const both = page.getByRole('table', { name: 'Spend by month, workspace and member' }).getByRole('row');
+      await expect.poll(() => both.count()).toBe(3);
+
+      await page.getByRole('link', { name: 'All acts' }).click();
+      const acts = page.getByRole('table', { name: 'All acts, newest first' }).getByRole('row');
+      await page.getByLabel('Part of an address, or an account id').fill(payer.email);
+      // Two keys. Operators learn no names of keys.
+      await expect.poll(() => acts.count()).toBe(3);
+      expect(await acts.last().textContent()).toContain(payer.email);
+      expect((await acts.allTextContents()).join()).not.toContain('laptop');
+      await page.getByLabel('Kind').selectOption('Budgets and alerts');
+      await page.getByText('No act matches these filters.').waitFor();
+      await page.getByLabel('Kind').selectOption('Keys');
+      await page.getByLabel('To, inclusive').fill('2025-01-01');
+      await page.getByText('No act matches these filters.').waitFor();
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await page.getByLabel('By', { exact: true }).selectOption('Command line');
+      await acts.getByText('Operator granted').first().waitFor();
+      await expectAccessible(page);
+    });
+
     it('of a workspace show its audit log to its admins', async () => {
       const person = await stage.person();
       const page = await stage.open('/workspaces', { as: person });
@@ -114,6 +165,15 @@ await describeDashboard(
       await page.getByRole('table').getByText(person.email).first().waitFor();
       // It names the key, which is in the log by its id alone.
       await page.getByRole('table').getByText('kind inference, key x').waitFor();
+      // A limit that somebody removes is told.
+      const { rows } = await stage.service.pool.query<{ id: string }>('select id from api_keys where created_by = $1', [
+        person.accountId,
+      ]);
+      for (const credit_limit_usd of [5, null])
+        await page.request.patch(`/v1/keys/${rows[0]?.id}`, { data: { credit_limit_usd } });
+      await page.reload();
+      await page.getByRole('table').getByText('key x, credit limit removed').waitFor();
+      await page.getByRole('table').getByText('key x, credit limit $5.00').waitFor();
 
       await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
       await page.getByLabel('Kind').selectOption('Routing');
@@ -137,7 +197,9 @@ await describeDashboard(
         [`accounts/${person.accountId}`]: person.email,
         providers: 'Providers',
         orders: 'Orders',
-        books: 'Books and audit',
+        spend: 'Spend',
+        books: 'Books',
+        audit: 'All acts',
         'sign-up': 'Sign-up policy',
       };
       for (const [path, title] of Object.entries(names)) {

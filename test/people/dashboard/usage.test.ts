@@ -142,6 +142,50 @@ await describeDashboard('usage', (stage) => {
     expect(await csvOf('Export requests')).toHaveLength(2);
   });
 
+  it('is grouped by member and tag for the owner, with names, also of people who left, and exported so', async () => {
+    const [person, left] = [await user(stage), await stage.person(0)];
+    const [own = '', theirs = ''] = person.keyIds;
+    await stage.service.pool.query("update api_keys set created_by = $2, tag = 'Cost centre 7' where id = $1", [
+      ...[theirs, left.accountId],
+    ]);
+    await use(stage, person, [
+      { keyId: own, usd: 1 },
+      { keyId: theirs, usd: 2 },
+      { keyId: theirs, usd: 3, model: 'beta/chat' },
+    ]);
+    const page = await stage.open('/usage?range=7d', { as: person });
+    await page.getByRole('radio', { name: 'Member' }).check({ force: true });
+    const sums = page.getByRole('table', { name: 'Sums by member' });
+    await expect
+      .poll(() => sums.getByRole('row').allTextContents())
+      .toEqual([
+        expect.anything(),
+        expect.stringMatching(`${left.email}.*\\$5\\.00`),
+        expect.stringMatching(`${person.email}.*\\$1\\.00`),
+      ]);
+    await sums.getByRole('link', { name: left.email }).click();
+    await expect.poll(() => total(page, 'Cost').textContent()).toContain('$5.00');
+    expect(new URL(page.url()).searchParams.get('member')).toBe(left.accountId);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('radio', { name: 'Tag' }).check({ force: true });
+    await page.getByRole('table', { name: 'Sums by tag' }).getByRole('link', { name: 'Cost centre 7' }).click();
+    await expect.poll(() => total(page, 'Cost').textContent()).toContain('$5.00');
+    await expectAccessible(page);
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export by month, member, key and model' }).click();
+    const [head = '', ...lines] = (await readFile(await (await waiting).path(), 'utf8')).trimEnd().split('\r\n');
+    expect(head).toMatch(
+      /^month,workspace_id,workspace_name,member_id,member_email,key_id,key_name,tag,model,requests/,
+    );
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain(`${left.accountId},${left.email},${theirs},nightly job,Cost centre 7,`);
+
+    // The members of the workspace, with what each used this month.
+    await page.goto(new URL(`/workspaces/${person.workspaceId}`, page.url()).href);
+    const member = page.getByRole('table', { name: 'Members' }).getByRole('row', { name: person.email });
+    await member.getByRole('link', { name: '$1.00' }).waitFor();
+  });
+
   it('says since when requests are kept, where it asks for older ones', async () => {
     const person = await user(stage);
     await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }]);

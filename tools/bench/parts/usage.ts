@@ -1,7 +1,17 @@
+import { readSpend } from '@sotto/control';
 import { startOwnPostgres } from '../../../test/kit/postgres.ts';
 import { median } from '../cpu.ts';
 import { figure, type Part } from '../page/report.ts';
-import { bigAccount, generateUsage, keys, monthsOfUsage, rareKey, rareModel, workspaces } from '../usage/generate.ts';
+import {
+  bigAccount,
+  generateUsage,
+  keys,
+  members,
+  monthsOfUsage,
+  rareKey,
+  rareModel,
+  workspaces,
+} from '../usage/generate.ts';
 import { measureGrowth } from '../usage/growth.ts';
 import { serveUsage } from '../usage/serve.ts';
 
@@ -11,6 +21,8 @@ const year = `from=${daysAgo(364)}`;
 const month = `from=${daysAgo(29)}`;
 const last = 'creator-6/model-48';
 const [main, side] = workspaces;
+
+const who = 'month,workspace_id,member_id,key_id,model';
 
 /** Queries of Overview, of the page Usage and of its filters, with their paths. */
 const sums: readonly (readonly [string, string])[] = [
@@ -23,6 +35,10 @@ const sums: readonly (readonly [string, string])[] = [
   ['year by day', `/usage/daily?${year}`],
   ['year by model', `/usage/daily?${year}&group_by=model`],
   ['year by model, of a key', `/usage/daily?${year}&group_by=model&key_id=${keys[0]}`],
+  ['30 days by month, workspace, member, key and model', `/usage/daily?${month}&group_by=${who}`],
+  ['30 days by member, of a workspace', `/usage/daily?${month}&group_by=member_id&workspace_id=${main}`],
+  ['30 days by model, of a member', `/usage/daily?${month}&group_by=model&member_id=${members[0]}`],
+  ['year by month and member', `/usage/daily?${year}&group_by=month,member_id`],
 ];
 
 const refusals: readonly (readonly [string, string])[] = [
@@ -62,20 +78,25 @@ export const usage: Part = async ({ quick }) => {
   if (filled === undefined) await generateUsage(server.pool, rows, (what) => process.stderr.write(`${what}\n`));
 
   const slowest: number[] = [];
-  const measure = async (path: string): Promise<string> => {
+  const timed = async (ask: () => Promise<unknown>): Promise<string> => {
     const timings: number[] = [];
     for (let time = 0; time < repeats; time += 1) {
       const startedAt = performance.now();
-      await server.get(path);
+      await ask();
       timings.push(performance.now() - startedAt);
     }
     slowest.push(median(timings));
     return figure(median(timings), 1);
   };
+  const measure = (path: string): Promise<string> => timed(() => server.get(path));
   const summed: string[][] = [];
   for (const [name, path] of sums) summed.push([name, await measure(path)]);
   const refused: string[][] = [];
   for (const [name, path] of refusals) refused.push([name, await measure(path)]);
+  const today = Math.floor(Date.now() / dayMs);
+  const question = { days: { from: today - 29, to: today + 1 } };
+  const spend = await timed(() => readSpend(server.pool, question, { limit: 100, cursor: undefined }));
+  summed.push(['30 days by month, workspace and member, of all accounts', spend]);
   const listed: string[][] = [];
   for (const [name, filter] of filters) {
     const first = await measure(`/usage?${filter}`);

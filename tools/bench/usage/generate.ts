@@ -12,6 +12,9 @@ export const workspaces = [idOf('b', 0), idOf('b', 1)] as const;
 /** The big account uses it once in a hundred thousand requests. */
 export const rareModel = 'rare/model';
 export const rareKey = idOf('c', 999);
+/** Everyone whose keys the big account pays for. Each has four keys. */
+export const members = Array.from({ length: 5 }, (_, index) => idOf('9', index));
+const smallAccounts = 10_000;
 
 function idOf(kind: string, number: number): string {
   return `${kind.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -19,8 +22,8 @@ function idOf(kind: string, number: number): string {
 
 /**
  * Fills `usage` and its daily sums inside the server. Nine tenths of the rows belong to one account, over 400 days, 50
- * models (some with three providers) and 20 keys in two workspaces, unevenly as in real use. The rest belong to 1,000
- * small accounts. Each month has its
+ * models (some with three providers) and 20 keys in two workspaces, unevenly as in real use. The rest belong to 10,000
+ * small accounts with a workspace and a key each. Accounts, people, workspaces and keys have names. Each month has its
  * partition. It creates indexes at the end. Every combination of key and model has rows on nearly every day, so
  * the daily sums are as large as possible.
  */
@@ -44,6 +47,8 @@ export async function generateUsage(pool: pg.Pool, rows: number, say: (what: str
     }
     await fillDaily(client);
     say('daily sums');
+    for (const statement of insertPeople) await client.query(statement);
+    say('accounts and keys');
     await client.query(insertRefusals, [rows]);
     say('refusals');
     await client.query('vacuum analyze');
@@ -88,6 +93,30 @@ const insertRefusals = `
   from generate_series(0, $1::int / (90 * 24 * 3)) n cross join generate_series(0, 90 * 24 - 1) hours
     cross join unnest(array['member_budget', 'requests', 'model']) kind
   on conflict do nothing`;
+const smallId = (kind: string): string => `('${kind.repeat(8)}-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid`;
+
+/** The people, accounts, workspaces and keys that the rows name. */
+const insertPeople = [
+  `insert into auth_user (id, name, email)
+   select id, id, id || '@people.example' from (
+     select 'small-' || n as id from generate_series(0, ${smallAccounts - 1}) as n
+     union all select 'member-' || n from generate_series(0, ${members.length - 1}) as n) as people`,
+  `insert into accounts (id, user_id, name, wallet_id)
+   select ${smallId('d')}, 'small-' || n, 'bench', 'small-' || n from generate_series(0, ${smallAccounts - 1}) as n
+   union all select ${smallId('9')}, 'member-' || n, 'bench', 'member-' || n from generate_series(0, ${members.length - 1}) as n
+   union all select '${bigAccount}', null, 'bench', 'big' on conflict do nothing`,
+  `insert into workspaces (id, account_id, name, preferences)
+   select ${smallId('f')}, ${smallId('d')}, 'Workspace ' || n, '{}'::jsonb from generate_series(0, ${smallAccounts - 1}) as n
+   union all select id::uuid, '${bigAccount}', 'Workspace', '{}'::jsonb from unnest(array['${workspaces.join("', '")}']) as id`,
+  `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, created_by)
+   select ${smallId('e')}, ${smallId('d')}, ${smallId('f')}, 'inference', 'key', 'small-' || n, 'key', ${smallId('d')}
+     from generate_series(0, ${smallAccounts - 1}) as n
+   union all select ${smallId('c')}, '${bigAccount}',
+     case when n < ${keys.length} and n >= 15 then '${workspaces[1]}' else '${workspaces[0]}' end::uuid,
+     'inference', 'key ' || n, 'big-' || n, 'key', ('{${members.join(',')}}'::uuid[])[1 + n % ${members.length}]
+     from (select * from generate_series(0, ${keys.length - 1}) union all select 999) as keys (n)`,
+  'analyze',
+];
 
 /** Rows $1 to $2 of $3, in order of time. */
 const insertRows = `
@@ -96,7 +125,8 @@ const insertRows = `
   select gen_random_uuid(),
     date_trunc('minute', now() - interval '${days} days' * (1 - n::float8 / $3::int8)),
     account,
-    case when of_big and key >= 15 then '${workspaces[1]}' else '${workspaces[0]}' end::uuid,
+    case when not of_big then replace(account::text, 'dddddddd', 'ffffffff') when key >= 15 then '${workspaces[1]}'
+      else '${workspaces[0]}' end::uuid,
     case when rare then '${rareKey}' when of_big then 'cccccccc-0000-4000-8000-' || lpad(key::text, 12, '0')
       else replace(account::text, 'dddddddd', 'eeeeeeee') end::uuid,
     case when model >= 48 then 'embeddings' else 'chat' end,
@@ -108,7 +138,7 @@ const insertRows = `
     case when failed and random() < 0.05 then 'rate_limit' when failed then 'provider' end
   from (
     select n, n % 10 <> 0 as of_big, n % 100000 = 1 as rare, random() < 0.01 as failed,
-      case when n % 10 <> 0 then '${bigAccount}' else 'dddddddd-0000-4000-8000-' || lpad((random() * 999)::int::text, 12, '0') end::uuid as account,
+      case when n % 10 <> 0 then '${bigAccount}' else 'dddddddd-0000-4000-8000-' || lpad(floor(random() * ${smallAccounts})::int::text, 12, '0') end::uuid as account,
       floor(50 * power(random(), 1.5))::int as model, floor(20 * power(random(), 1.5))::int as key
     from generate_series($1::int8, $2::int8) as n
   ) as drawn`;

@@ -14,7 +14,7 @@ const stepSize = 500;
 
 /**
  * Takes one step to end a deleted account. It revokes keys that the account pays for or created, ends grants of its apps, and removes
- * the names of its keys. The rows themselves tell what is left, so any process can go on where another one stopped. Returns whether
+ * the names and tags of its keys. The rows themselves tell what is left, so any process can go on where another one stopped. Returns whether
  * there may be more.
  */
 export async function endAccount({ pool, projector }: EndingDependencies, accountId: string): Promise<boolean> {
@@ -33,9 +33,9 @@ export async function endAccount({ pool, projector }: EndingDependencies, accoun
     const ended = grants.length === 0 ? [] : await endGrants(client, { grantIds: grants.map(({ id }) => id) });
     const renamed = await client.query(
       // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
-      `with named as (select id from api_keys where (account_id = $1 or created_by = $1) and name <> $2
+      `with named as (select id from api_keys where (account_id = $1 or created_by = $1) and (name <> $2 or tag is not null)
          order by id limit ${stepSize} for update)
-       update api_keys set name = $2 from named where api_keys.id = named.id`,
+       update api_keys set name = $2, tag = null from named where api_keys.id = named.id`,
       [accountId, 'Deleted key'],
     );
     return {

@@ -1,93 +1,132 @@
-import {
-  type ActAnswer,
-  type ActName,
-  type ActPage,
-  type ActQuery,
-  actPageSchema,
-} from '@sotto/contract/control/audit';
+import { type ActAnswer, type ActPage, type ActQuery, actPageSchema } from '@sotto/contract/control/audit';
+import type { OperatorActQuery } from '@sotto/contract/control/operator';
 import type { FastifyReply } from 'fastify';
 import type pg from 'pg';
 import type { acts } from '../database/administration-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
+import { isUuid } from '../database/is-uuid.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import { exportedRows, type PageQuery, pageOf, type RowsQuery, readCursor } from '../serve/page-cursor.ts';
+import { type ActNames, type ActReader, readNames } from './name-acts.ts';
 
-/** The acts to read: all of them, those in a workspace, or those that concern an account. */
-export interface ActFilter {
-  readonly workspaceId?: string;
-  readonly accountId?: string | undefined;
-  readonly acts?: readonly ActName[] | undefined;
-  readonly actorAccountId?: string | undefined;
-  /** Shows which operator acted. */
-  readonly showsOperators?: boolean;
-}
+/** The filters of a log. The last three are for operators. */
+type ActFilters = Omit<ActQuery, 'cursor' | 'limit' | 'format'> &
+  Partial<Pick<OperatorActQuery, 'account_id' | 'workspace_id' | 'search'>>;
 
 /** An answer as JSON, or as CSV on `reply`. */
 export interface ActExchange {
-  readonly query: ActQuery;
+  readonly query: ActQuery & ActFilters;
   readonly reply: FastifyReply;
 }
 
 const columns = ['id', 'at', 'actor', 'actor_account_id', 'act', 'account_id', 'workspace_id', 'details'] as const;
+/** The columns of CSV are the fields of JSON, in their order. */
+const exportedColumns = actPageSchema.shape.data.element.keyof().options;
 
 /** Answers with acts, newest first. */
 export async function answerActs(
   pool: pg.Pool,
-  filter: ActFilter,
-  { query: { cursor, limit, format, act: acts, actor_account_id: actorAccountId }, reply }: ActExchange,
+  reader: ActReader,
+  { query: { cursor, limit, format, ...filters }, reply }: ActExchange,
 ): Promise<ActPage | FastifyReply> {
-  const asked = { ...filter, acts, actorAccountId };
   if (wantsCsv(format, reply.request.headers.accept))
-    return sendCsv(reply, { filename: 'audit.csv', columns, pages: exportActs(pool, asked) });
-  return readActs(pool, asked, { cursor, limit });
+    return sendCsv(reply, {
+      filename: 'audit.csv',
+      columns: exportedColumns,
+      pages: exportActs(pool, reader, filters),
+    });
+  return readActs(pool, reader, { cursor, limit, ...filters });
 }
 
 /** Returns a page of acts, newest first. */
-export async function readActs(pool: pg.Pool, filter: ActFilter, { cursor, limit }: PageQuery): Promise<ActPage> {
-  const rows = await readRows(pool, filter, { after: readCursor(cursor), limit: limit + 1 });
-  return pageOf(rows, limit, { endOf: (row) => row, toAnswer: (row) => toAnswer(row, filter) });
+export async function readActs(
+  pool: pg.Pool,
+  reader: ActReader,
+  { cursor, limit, ...filters }: PageQuery & ActFilters,
+): Promise<ActPage> {
+  const rows = await readRows(pool, reader, filters, { after: readCursor(cursor), limit: limit + 1 });
+  const page = pageOf(rows, limit, { endOf: (row) => row, toAnswer: (row) => row });
+  return { ...page, data: await nameRows(pool, reader, page.data) };
 }
 
 async function* exportActs(
   pool: pg.Pool,
-  filter: ActFilter,
+  reader: ActReader,
+  filters: ActFilters,
 ): AsyncGenerator<(Omit<ActAnswer, 'details'> & { readonly details: string })[]> {
-  for await (const rows of exportedRows((query) => readRows(pool, filter, query)))
-    yield rows.map((row) => ({ ...toAnswer(row, filter), details: JSON.stringify(row.details) }));
+  for await (const rows of exportedRows((query) => readRows(pool, reader, filters, query)))
+    yield (await nameRows(pool, reader, rows)).map((act) => ({ ...act, details: JSON.stringify(act.details) }));
 }
 
-type Row = SqlRow<typeof acts>;
+type Row = Omit<SqlRow<typeof acts>, 'details'> & { readonly details: ActAnswer['details'] };
 
 async function readRows(
   pool: pg.Pool,
-  { workspaceId, accountId, acts, actorAccountId, showsOperators = false }: ActFilter,
+  reader: ActReader,
+  filters: ActFilters,
   { after, limit }: RowsQuery,
 ): Promise<Row[]> {
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  // Adds only the filters in use, because a condition that may be void would keep Postgres from using an index.
+  const conditions: string[] = [];
+  const workspaceId = reader.kind === 'admin' ? reader.workspaceId : filters.workspace_id;
+  const accountId = reader.kind === 'person' ? reader.accountId : filters.account_id;
+  if (workspaceId !== undefined) conditions.push(`workspace_id = ${bind(workspaceId)}`);
+  if (accountId !== undefined) conditions.push(`account_id = ${bind(accountId)}`);
+  if (filters.from !== undefined) conditions.push(`at >= ${bind(filters.from)}`);
+  if (filters.to !== undefined) conditions.push(`at < ${bind(filters.to)}`);
+  if (filters.act !== undefined) conditions.push(`act = any(${bind(filters.act)}::text[])`);
+  if (filters.actor !== undefined) conditions.push(`actor = ${bind(filters.actor)}`);
+  if (filters.actor_account_id !== undefined) {
+    conditions.push(`actor_account_id = ${bind(filters.actor_account_id)}`);
+    // The answer hides which operator acted, so a filter must not tell it either.
+    if (reader.kind !== 'operator') conditions.push("actor <> 'operator'");
+  }
+  if (filters.search !== undefined) conditions.push(matching(filters.search, bind));
+  if (after !== undefined) conditions.push(`(at, id) < (${bind(after.at)}::timestamptz, ${bind(after.id)}::uuid)`);
   const { rows } = await pool.query<Row>(
-    `select ${columns.join(', ')} from acts
-     where ($1::uuid is null or workspace_id = $1) and ($2::uuid is null or account_id = $2)
-       and ($3::timestamptz is null or (at, id) < ($3::timestamptz, $4::uuid))
-       and ($6::text[] is null or act = any($6))
-       and ($7::uuid is null or (actor_account_id = $7 and ($8 or actor <> 'operator')))
-     order by at desc, id desc limit $5`,
-    [
-      workspaceId ?? null,
-      accountId ?? null,
-      after?.at ?? null,
-      after?.id ?? null,
-      limit,
-      acts ?? null,
-      actorAccountId ?? null,
-      // The answer hides which operator acted, so a filter must not tell it either.
-      showsOperators,
-    ],
+    `select ${columns.join(', ')} from acts ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+     order by at desc, id desc limit ${bind(limit)}`,
+    values,
   );
   return rows;
 }
 
-const toAnswer = (row: Row, { showsOperators = false }: ActFilter): ActAnswer =>
-  actPageSchema.shape.data.element.parse({
+/** SQL: acts by or about the accounts whose address contains a text, or with this id. */
+function matching(text: string, bind: (value: unknown) => string): string {
+  const found = `select a.id from accounts a join auth_user u on u.id = a.user_id where position(${bind(text.toLowerCase())} in u.email) > 0`;
+  const asked = isUuid(text) ? `${found} union all select ${bind(text)}::uuid` : found;
+  return `(account_id in (${asked}) or actor_account_id in (${asked}))`;
+}
+
+/** An operator who acted is hidden from all but operators. */
+const actorOf = (row: Row, reader: ActReader): string | null =>
+  row.actor === 'operator' && reader.kind !== 'operator' ? null : row.actor_account_id;
+
+async function nameRows(pool: pg.Pool, reader: ActReader, rows: readonly Row[]): Promise<ActAnswer[]> {
+  const names = await readNames(
+    pool,
+    reader,
+    rows.flatMap((row) => [
+      ...[actorOf(row, reader), row.account_id, row.workspace_id],
+      ...[row.details.key_id, row.details.invitation_id],
+    ]),
+  );
+  return rows.map((row) => toAnswer(row, reader, names));
+}
+
+const toAnswer = (row: Row, reader: ActReader, names: ActNames): ActAnswer => {
+  const actorAccountId = actorOf(row, reader);
+  const nameOf = (id: unknown): string | null => names.get(id) ?? null;
+  return actPageSchema.shape.data.element.parse({
     ...row,
     at: row.at.toISOString(),
-    actor_account_id: row.actor === 'operator' && !showsOperators ? null : row.actor_account_id,
+    actor_account_id: actorAccountId,
+    actor_email: nameOf(actorAccountId),
+    account_email: nameOf(row.account_id),
+    workspace_name: nameOf(row.workspace_id),
+    key_name: nameOf(row.details.key_id),
+    invited_email: nameOf(row.details.invitation_id),
   });
+};

@@ -121,11 +121,15 @@ export async function orderList(context: CliProcess): Promise<number> {
 /** Lists the audit log, newest first. */
 export async function actList(context: CliProcess): Promise<number> {
   await withDatabase(context, async (pool) => {
-    const pages = pagesOf((cursor) => readActs(pool, { showsOperators: true }, { limit: 100, cursor }));
-    for await (const { at, act, actor, actor_account_id, account_id, workspace_id, details } of pages) {
-      const by = actor_account_id === null ? actor : `${actor} ${actor_account_id}`;
-      const on = [account_id && `account ${account_id}`, workspace_id && `workspace ${workspace_id}`].filter(Boolean);
-      context.out([at, act, `by ${by}`, ...on, JSON.stringify(details)].join('  '));
+    const pages = pagesOf((cursor) => readActs(pool, { kind: 'operator' }, { limit: 100, cursor }));
+    for await (const act of pages) {
+      const { at, actor, actor_account_id, account_id, workspace_id, details } = act;
+      const by = actor_account_id === null ? actor : `${actor} ${act.actor_email ?? actor_account_id}`;
+      const on = [
+        account_id && `account ${act.account_email ?? account_id}`,
+        workspace_id && `workspace ${workspace_id}`,
+      ].filter(Boolean);
+      context.out([at, act.act, `by ${by}`, ...on, JSON.stringify(details)].join('  '));
     }
   });
   return 0;

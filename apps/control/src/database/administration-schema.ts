@@ -58,5 +58,6 @@ export const acts = pgTable(
     index('acts_at_idx').on(table.at, table.id),
     index('acts_account_idx').on(table.accountId, table.at, table.id),
     index('acts_workspace_idx').on(table.workspaceId, table.at, table.id),
+    index('acts_actor_idx').on(table.actorAccountId, table.at, table.id),
   ],
 );

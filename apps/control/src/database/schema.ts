@@ -3,13 +3,11 @@ import {
   bigint,
   boolean,
   check,
-  date,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
-  smallint,
   text,
   unique,
   uniqueIndex,
@@ -125,6 +123,8 @@ export const apiKeys = pgTable(
     limitTokens: integer('limit_tokens'),
     /** Model ids that requests may name. Null: all. */
     allowedModels: text('allowed_models').array(),
+    /** What its costs are grouped by, such as a cost centre. */
+    tag: text('tag'),
     createdAt: createdAt(),
     lastUsedAt: instant('last_used_at'),
     expiresAt: instant('expires_at'),
@@ -244,94 +244,6 @@ export const rejectedSettlements = pgTable('rejected_settlements', {
   /** `booked`, or the reason why the operator dismissed it. */
   resolution: text('resolution'),
 });
-
-const ofDay = () => ({
-  accountId: uuid('account_id').notNull(),
-  /** UTC. */
-  day: date('day').notNull(),
-});
-const byWorkspace = () => ({ workspaceId: uuid('workspace_id').notNull() });
-const byKey = () => ({ keyId: uuid('key_id').notNull() });
-const byRoute = () => ({
-  operation: text('operation').notNull(),
-  model: text('model').notNull(),
-  provider: text('provider'),
-  privacyClass: text('privacy_class'),
-});
-const count = <Name extends string>(name: Name) => bigint(name, { mode: 'bigint' }).notNull();
-const sums = () => ({
-  requests: count('requests'),
-  failed: count('failed'),
-  cancelled: count('cancelled'),
-  estimated: count('estimated'),
-  promptTokens: count('prompt_tokens'),
-  cachedTokens: count('cached_tokens'),
-  completionTokens: count('completion_tokens'),
-  reasoningTokens: count('reasoning_tokens'),
-  costNusd: count('cost_nusd'),
-});
-
-/** `usage` summed by day and all dimensions. Every booking updates it (`ledger/record-usage.ts`). */
-export const usageDaily = pgTable(
-  'usage_daily',
-  { ...ofDay(), ...byWorkspace(), ...byKey(), ...byRoute(), ...sums() },
-  (table) => [
-    unique('usage_daily_row')
-      .on(
-        table.accountId,
-        table.day,
-        table.workspaceId,
-        table.keyId,
-        table.operation,
-        table.model,
-        table.provider,
-        table.privacyClass,
-      )
-      .nullsNotDistinct(),
-    index('usage_daily_key_idx').on(table.accountId, table.keyId, table.day),
-    index('usage_daily_workspace_idx').on(table.accountId, table.workspaceId, table.day),
-    index('usage_daily_model_idx').on(table.accountId, table.model, table.day),
-  ],
-);
-
-/** The same without keys, which is about one row for twenty. It answers most queries about a year. */
-export const usageDailyRoutes = pgTable(
-  'usage_daily_routes',
-  { ...ofDay(), ...byWorkspace(), ...byRoute(), ...sums() },
-  (table) => [
-    unique('usage_daily_routes_row')
-      .on(
-        table.accountId,
-        table.day,
-        table.workspaceId,
-        table.operation,
-        table.model,
-        table.provider,
-        table.privacyClass,
-      )
-      .nullsNotDistinct(),
-  ],
-);
-
-/** The same with keys as the only dimension besides the workspace. */
-export const usageDailyKeys = pgTable(
-  'usage_daily_keys',
-  { ...ofDay(), ...byWorkspace(), ...byKey(), ...sums() },
-  (table) => [
-    unique('usage_daily_keys_row').on(table.accountId, table.day, table.workspaceId, table.keyId),
-    index('usage_daily_keys_key_idx').on(table.accountId, table.keyId),
-  ],
-);
-
-/**
- * How many streamed chat answers of a workspace's day took how long to their first token, by the class that their
- * settlements carry. No row of `usage` has the class.
- */
-export const usageDailyFirstToken = pgTable(
-  'usage_daily_first_token',
-  { ...ofDay(), ...byWorkspace(), class: smallint('class').notNull(), answers: count('answers') },
-  (table) => [primaryKey({ columns: [table.accountId, table.day, table.workspaceId, table.class] })],
-);
 
 /** The newest epoch that each shard of the shared state was ever to be opened with. Older epochs are not trusted. */
 export const shardEpochs = pgTable('shard_epochs', {

@@ -1,5 +1,17 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  date,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { instant, nusd } from './columns.ts';
 
 /**
@@ -76,4 +88,94 @@ export const usage = pgTable(
       .on(table.accountId, table.error, table.at, table.id)
       .where(sql`${table.status} <> 'completed'`),
   ],
+);
+
+const ofDay = () => ({
+  accountId: uuid('account_id').notNull(),
+  /** UTC. */
+  day: date('day').notNull(),
+});
+const byWorkspace = () => ({ workspaceId: uuid('workspace_id').notNull() });
+const byKey = () => ({ keyId: uuid('key_id').notNull() });
+const byRoute = () => ({
+  operation: text('operation').notNull(),
+  model: text('model').notNull(),
+  provider: text('provider'),
+  privacyClass: text('privacy_class'),
+});
+const count = <Name extends string>(name: Name) => bigint(name, { mode: 'bigint' }).notNull();
+const sums = () => ({
+  requests: count('requests'),
+  failed: count('failed'),
+  cancelled: count('cancelled'),
+  estimated: count('estimated'),
+  promptTokens: count('prompt_tokens'),
+  cachedTokens: count('cached_tokens'),
+  completionTokens: count('completion_tokens'),
+  reasoningTokens: count('reasoning_tokens'),
+  costNusd: count('cost_nusd'),
+});
+
+/** `usage` summed by day and all dimensions. Every booking updates it (`ledger/record-usage.ts`). */
+export const usageDaily = pgTable(
+  'usage_daily',
+  { ...ofDay(), ...byWorkspace(), ...byKey(), ...byRoute(), ...sums() },
+  (table) => [
+    unique('usage_daily_row')
+      .on(
+        table.accountId,
+        table.day,
+        table.workspaceId,
+        table.keyId,
+        table.operation,
+        table.model,
+        table.provider,
+        table.privacyClass,
+      )
+      .nullsNotDistinct(),
+    index('usage_daily_key_idx').on(table.accountId, table.keyId, table.day),
+    index('usage_daily_workspace_idx').on(table.accountId, table.workspaceId, table.day),
+    index('usage_daily_model_idx').on(table.accountId, table.model, table.day),
+  ],
+);
+
+/** The same without keys, which is about one row for twenty. It answers most queries about a year. */
+export const usageDailyRoutes = pgTable(
+  'usage_daily_routes',
+  { ...ofDay(), ...byWorkspace(), ...byRoute(), ...sums() },
+  (table) => [
+    unique('usage_daily_routes_row')
+      .on(
+        table.accountId,
+        table.day,
+        table.workspaceId,
+        table.operation,
+        table.model,
+        table.provider,
+        table.privacyClass,
+      )
+      .nullsNotDistinct(),
+  ],
+);
+
+/** The same with keys as the only dimension besides the workspace. */
+export const usageDailyKeys = pgTable(
+  'usage_daily_keys',
+  { ...ofDay(), ...byWorkspace(), ...byKey(), ...sums() },
+  (table) => [
+    unique('usage_daily_keys_row').on(table.accountId, table.day, table.workspaceId, table.keyId),
+    index('usage_daily_keys_key_day_idx').on(table.accountId, table.keyId, table.day),
+    // What all accounts used in a month, for operators.
+    index('usage_daily_keys_day_idx').on(table.day),
+  ],
+);
+
+/**
+ * How many streamed chat answers of a workspace's day took how long to their first token, by the class that their
+ * settlements carry. No row of `usage` has the class.
+ */
+export const usageDailyFirstToken = pgTable(
+  'usage_daily_first_token',
+  { ...ofDay(), ...byWorkspace(), class: smallint('class').notNull(), answers: count('answers') },
+  (table) => [primaryKey({ columns: [table.accountId, table.day, table.workspaceId, table.class] })],
 );

@@ -19,9 +19,14 @@ interface KeyRules {
   readonly limitTokens: number | null;
 }
 
+/** What its usage is grouped by. Brokers never learn it. */
+interface Tagged {
+  readonly tag?: string | null | undefined;
+}
+
 type SentRules = { readonly [Rule in keyof KeyRules]?: KeyRules[Rule] | undefined };
 
-export interface NewKey extends SentRules {
+export interface NewKey extends SentRules, Tagged {
   /** The account that pays. */
   readonly accountId: string;
   /** The account that created it. Default: `accountId`. */
@@ -34,7 +39,7 @@ export interface NewKey extends SentRules {
 }
 
 /** Changes to a key. Absent fields stay as they are. */
-export interface KeyChange extends SentRules {
+export interface KeyChange extends SentRules, Tagged {
   readonly name?: string | undefined;
   readonly isDisabled?: boolean | undefined;
 }
@@ -45,7 +50,7 @@ type KeyRow = Omit<
 > & { old_secrets: readonly { readonly preview: string; readonly ends_at: string }[] };
 
 const columns = `id, name, kind, workspace_id, created_by, preview, credit_limit_nusd, spent_nusd, openai_compatible,
-  allowed_models, limit_requests, limit_tokens, created_at, last_used_at, expires_at, disabled_at, revoked_at,
+  allowed_models, limit_requests, limit_tokens, tag, created_at, last_used_at, expires_at, disabled_at, revoked_at,
   (select coalesce(json_agg(json_build_object('preview', s.preview, 'ends_at', s.ends_at) order by s.ends_at), '[]')
    from key_secrets s where s.key_id = api_keys.id and s.ends_at > now()) as old_secrets`;
 
@@ -59,12 +64,13 @@ export async function insertKey(
   const secret = createApiKey(key.kind);
   const { rows } = await client.query<KeyRow>(
     `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible, created_by,
-       expires_at, allowed_models, limit_requests, limit_tokens)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning ${columns}`,
+       expires_at, allowed_models, limit_requests, limit_tokens, tag)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning ${columns}`,
     [
       ...[randomUUID(), key.accountId, key.workspaceId, key.kind, key.name, hashSecret(secret), previewOf(secret)],
       ...[key.creditLimitNusd ?? null, key.openaiCompatible, key.createdBy ?? key.accountId],
       ...[key.expiresAt ?? null, key.allowedModels ?? null, key.limitRequests ?? null, key.limitTokens ?? null],
+      key.tag ?? null,
     ],
   );
   const [row] = rows;
@@ -92,8 +98,8 @@ export function listKeys(
 }
 
 /**
- * Changes a key. Returns undefined if it was revoked. A new name does not raise the generation, so its tickets stay
- * valid.
+ * Changes a key. Returns undefined if it was revoked. A new name or tag does not raise the generation, so its tickets
+ * stay valid.
  */
 export async function updateKey(
   client: pg.PoolClient,
@@ -109,16 +115,17 @@ export async function updateKey(
     limit_requests: change.limitRequests,
     limit_tokens: change.limitTokens,
   }).filter(([, value]) => value !== undefined);
+  const set = [...rules, ...(change.tag === undefined ? [] : [['tag', change.tag] as const])];
   const { rows } = await client.query<KeyRow>(
     `update api_keys set name = coalesce($2, name),
        disabled_at = case when $3::boolean is null then disabled_at when $3 then coalesce(disabled_at, now()) end,
-       ${rules.map(([column], at) => `${column} = $${at + 6},`).join(' ')}
+       ${set.map(([column], at) => `${column} = $${at + 6},`).join(' ')}
        generation = generation + $4, funds_version = funds_version + $5
      where id = $1 and revoked_at is null returning ${columns}`,
     [
       ...[keyId, name ?? null, isDisabled ?? null],
       ...[rules.length > 0 || isDisabled !== undefined ? 1 : 0, creditLimitNusd === undefined ? 0 : 1],
-      ...rules.map(([, value]) => value),
+      ...set.map(([, value]) => value),
     ],
   );
   return rows[0] && toAnswer(rows[0]);
@@ -208,6 +215,7 @@ const toAnswer = (row: KeyRow): KeyAnswer => ({
   allowed_models: row.allowed_models,
   requests_per_minute: row.limit_requests,
   tokens_per_minute: row.limit_tokens,
+  tag: row.tag,
   created_at: row.created_at.toISOString(),
   last_used_at: row.last_used_at?.toISOString() ?? null,
   expires_at: row.expires_at?.toISOString() ?? null,

@@ -3,7 +3,7 @@ import { keyContracts, type UpdateKey } from '@sotto/contract/control/keys';
 import type { KeyKind } from '@sotto/state';
 import { autoModelId, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import { type Act, byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { orError } from '../database/refused.ts';
@@ -65,6 +65,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           ...rules,
           creditLimitNusd: rules.creditLimitNusd,
           openaiCompatible: body.openai_compatible ?? true,
+          tag: body.tag,
         });
         await recordAct(client, {
           actor: byAccount(accountId),
@@ -74,8 +75,8 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           details: {
             key_id: created.id,
             kind: body.kind,
-            credit_limit_usd: created.credit_limit_usd,
             ...toldRules(body),
+            credit_limit_usd: created.credit_limit_usd,
           },
         });
         return created;
@@ -86,10 +87,10 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     },
 
     'PATCH /v1/keys/{id}': async ({ caller: { accountId }, params: { id }, body }) => {
-      const { name, disabled: isDisabled, openai_compatible: openaiCompatible, ...others } = body;
+      const { name, tag, disabled: isDisabled, openai_compatible: openaiCompatible, ...others } = body;
       const key = await inTransaction(pool, async (client) => {
         const { workspaceId, createdBy, kind } = await lockKey(client, accountId, id);
-        const change = { ...readRules(deps, kind, others), name, isDisabled, openaiCompatible };
+        const change = { ...readRules(deps, kind, others), name, tag, isDisabled, openaiCompatible };
         const changed = await updateKey(client, id, change);
         if (changed === undefined) return undefined;
         const shared = { actor: byAccount(accountId), accountId: createdBy, workspaceId };
@@ -98,8 +99,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           await recordAct(client, { ...shared, act, details: { key_id: id } });
         }
         if (isDisabled !== undefined && Object.keys(body).length === 1) return changed;
-        const { credit_limit_usd, openai_compatible } = changed;
-        const details = { key_id: id, credit_limit_usd, openai_compatible, ...toldRules(body) };
+        const details = { key_id: id, ...toldRules(body), ...toldWords(body) };
         await recordAct(client, { ...shared, act: 'key_changed', details });
         return changed;
       });
@@ -183,12 +183,28 @@ function readRules(
   };
 }
 
-/** The rules that were sent, as the audit log tells them. */
-const toldRules = ({ expires_at, allowed_models, requests_per_minute, tokens_per_minute }: SentRules) => ({
-  ...(expires_at === undefined ? {} : { expires_at }),
-  ...(allowed_models === undefined ? {} : { allowed_models: allowed_models?.join(' ') ?? null }),
-  ...(requests_per_minute === undefined ? {} : { requests_per_minute }),
-  ...(tokens_per_minute === undefined ? {} : { tokens_per_minute }),
+/** The rules that were sent, as the audit log tells them. Null: a limit was removed. */
+const toldRules = ({
+  credit_limit_usd,
+  openai_compatible,
+  expires_at,
+  allowed_models,
+  requests_per_minute,
+  tokens_per_minute,
+}: SentRules & Pick<UpdateKey, 'openai_compatible'>): NonNullable<Act['details']> => {
+  const rules = {
+    ...{ credit_limit_usd, openai_compatible, expires_at, requests_per_minute, tokens_per_minute },
+    allowed_models: allowed_models === null ? null : allowed_models?.join(' '),
+  };
+  return Object.fromEntries(
+    Object.entries(rules).flatMap(([rule, value]) => (value === undefined ? [] : [[rule, value]])),
+  );
+};
+
+/** Tells that a name or a tag changed. They are words of a user, so the log does not hold them. */
+const toldWords = ({ name, tag }: Pick<UpdateKey, 'name' | 'tag'>): NonNullable<Act['details']> => ({
+  ...(name === undefined ? {} : { renamed: true }),
+  ...(tag === undefined ? {} : { tag_changed: true }),
 });
 
 /**

@@ -7,10 +7,9 @@ import type pg from 'pg';
 export async function removeBudgets(
   client: pg.PoolClient,
   { where, values }: { readonly where: string; readonly values: readonly unknown[] },
-): Promise<number> {
-  const { rowCount } = await client.query(
+): Promise<void> {
+  await client.query(
     `update budgets b set limit_nusd = null, version = version + 1 where b.limit_nusd is not null and ${where}`,
     [...values],
   );
-  return rowCount ?? 0;
 }

@@ -19,6 +19,7 @@ interface Row {
   balance_nusd: string;
   monthly_grant_nusd: string | null;
   spent_nusd: string;
+  used_nusd: string;
   last_used_on: string | null;
   created_at: Date;
 }
@@ -28,7 +29,8 @@ interface Row {
  * read shows a request, a model or a key. Sums usage only for the accounts of the page.
  */
 const accountsWhere = (condition: string): string =>
-  `select p.*, coalesce(d.spent, 0)::text as spent_nusd, d.last_day::text as last_used_on
+  `select p.*, coalesce(paid.spent, 0)::text as spent_nusd, coalesce(own.used, 0)::text as used_nusd,
+     own.last_day::text as last_used_on
    from (
      select a.id, u.email, a.disabled_at, a.deleted_at, o.user_id is not null as is_operator, a.balance_nusd, a.monthly_grant_nusd,
        date_trunc('milliseconds', a.created_at) as created_at
@@ -36,9 +38,17 @@ const accountsWhere = (condition: string): string =>
      where ${condition}
    ) p
    left join lateral (
-     select sum(cost_nusd) filter (where day >= $1::date) as spent, max(day) as last_day
-     from usage_daily_routes where account_id = p.id
-   ) d on true
+     select sum(cost_nusd) as spent from usage_daily_routes where account_id = p.id and day >= $1::date
+   ) paid on true
+   left join lateral (
+     select sum(month.used) as used, max(last.day) as last_day
+     from api_keys k
+       left join lateral (select sum(cost_nusd) as used from usage_daily_keys r
+         where r.account_id = k.account_id and r.key_id = k.id and r.day >= $1::date) month on true
+       left join lateral (select max(day) as day from usage_daily_keys r
+         where r.account_id = k.account_id and r.key_id = k.id) last on true
+     where k.created_by = p.id
+   ) own on true
    order by p.created_at desc, p.id desc`;
 
 export interface AccountReading {
@@ -194,6 +204,7 @@ const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer
           is_default: row.monthly_grant_nusd === null,
         },
   spent_this_month_usd: nusdToUsd(BigInt(row.spent_nusd)),
+  used_this_month_usd: nusdToUsd(BigInt(row.used_nusd)),
   last_used_on: row.last_used_on,
   created_at: row.created_at.toISOString(),
 });

@@ -1,5 +1,6 @@
-import { type AccountAnswer, operatorContracts } from '@sotto/contract/control/operator';
+import { type AccountAnswer, operatorContracts, operatorSpendAnswerSchema } from '@sotto/contract/control/operator';
 import { type Nusd, usdToNusd } from '@sotto/money';
+import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { deletedByOperatorMail, deletePerson } from '../account-deletion/delete-person.ts';
@@ -16,9 +17,11 @@ import type { Mailer } from '../mail/mail.ts';
 import { auditLedger, type Finding } from '../money-audit/audit-ledger.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
+import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
+import { dateOf, dayRange } from '../usage/day-range.ts';
 import { accountErrors, deletionErrors } from './account-errors.ts';
 import {
   creditAsOperator,
@@ -36,6 +39,7 @@ import {
   signUpInvitationMail,
   withdrawSignUpInvitation,
 } from './sign-up-invitations.ts';
+import { exportSpend, readSpend } from './spend-store.ts';
 
 export interface OperatorDependencies {
   readonly pool: pg.Pool;
@@ -55,6 +59,9 @@ export interface OperatorDependencies {
 export const buildOperator = (deps: OperatorDependencies): Domain => ({
   register: ({ serve }) => serveOperator(serve, deps),
 });
+
+/** The columns of CSV are the fields of JSON, in their order. */
+const spendColumns = operatorSpendAnswerSchema.shape.data.element.keyof().options;
 
 const as = ({ accountId }: { readonly accountId: string }): Actor => ({ kind: 'operator', accountId });
 
@@ -82,6 +89,17 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
   serve(operatorContracts)({
     'GET /v1/operator/accounts': ({ query }) => listAccounts(pool, query, reading),
     'GET /v1/operator/accounts/{id}': ({ params }) => read(params.id),
+
+    'GET /v1/operator/spend': async ({ query: { format, limit, cursor, from, to, ...asked }, request, reply }) => {
+      const thisMonth = from === undefined && to === undefined ? new Date(`${monthOf(now())}-01`) : undefined;
+      const question = { ...asked, days: dayRange({ from: from ?? thisMonth, to }, now()) };
+      if (!wantsCsv(format, request.headers.accept)) return readSpend(pool, question, { limit, cursor });
+      return sendCsv(reply, {
+        filename: `spend-${dateOf(question.days.from)}-${dateOf(question.days.to)}.csv`,
+        columns: spendColumns,
+        pages: exportSpend(pool, question),
+      });
+    },
 
     'POST /v1/operator/accounts/{id}/credit': async ({ caller, params: { id }, body }) => {
       const amountNusd = readAmount(body.amount_usd, 1n, 'an amount above 0 with at most nine decimals');
@@ -133,8 +151,7 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       return { is_clean: findings.length === 0, findings };
     },
 
-    'GET /v1/operator/audit': ({ query: { account_id: accountId, ...query }, reply }) =>
-      answerActs(pool, { accountId, showsOperators: true }, { query, reply }),
+    'GET /v1/operator/audit': (call) => answerActs(pool, { kind: 'operator' }, call),
 
     'GET /v1/operator/sign-up': async () => {
       const { mode, isInherited } = await signUp.mode();

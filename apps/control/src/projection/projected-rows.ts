@@ -21,7 +21,7 @@ export const workspaceQuery = `
 
 export type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
-  'name' | 'preview' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at' | 'revoked_at'
+  'name' | 'preview' | 'tag' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at' | 'revoked_at'
 > &
   SqlRow<typeof accounts, 'wallet_id'> & {
     preferences_version: string;

@@ -6,16 +6,47 @@ import { Refused } from '../database/refused.ts';
 import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
 import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
 
+/** What a key belongs to, which its row tells and no sum. */
+const ofKeys = { member_id: 'k.created_by', tag: 'k.tag' } as const;
+type OfKey = keyof typeof ofKeys;
+
 /** A query of an account’s daily sums. */
 export interface DailyQuestion {
   readonly accountId: string;
   readonly days: DayRange;
   /** In the order of `usageGroups`. */
   readonly groups: readonly UsageGroup[];
-  readonly filters: Partial<Record<Dimension, string | undefined>>;
+  readonly filters: Partial<Record<Dimension | OfKey, string | undefined>>;
+  /** Names workspaces, members and keys that are grouped by. */
+  readonly isNamed: boolean;
 }
 
-type Group = Readonly<Partial<Record<UsageGroup, string | null>>>;
+/** The name of each id that is grouped by: its column, and its SQL over the groups `s` of the account `$1`. */
+const names: Partial<Record<UsageGroup, { readonly column: GroupName; readonly select: string }>> = {
+  // A workspace that was handed over is its new owner's, and so is its present name.
+  workspace_id: {
+    column: 'workspace_name',
+    select: '(select w.name from workspaces w where w.id = s.workspace_id and w.account_id = $1)',
+  },
+  member_id: {
+    column: 'member_email',
+    select: '(select u.email from accounts a join auth_user u on u.id = a.user_id where a.id = s.member_id)',
+  },
+  key_id: { column: 'key_name', select: '(select k.name from api_keys k where k.id = s.key_id)' },
+};
+type GroupName = 'workspace_name' | 'member_email' | 'key_name';
+
+/** The columns of each group: what it is grouped by, each with its name. */
+export const groupColumns = ({
+  groups,
+  isNamed,
+}: Pick<DailyQuestion, 'groups' | 'isNamed'>): readonly (UsageGroup | GroupName)[] =>
+  groups.flatMap((group) => {
+    const name = names[group];
+    return isNamed && name !== undefined ? [group, name.column] : [group];
+  });
+
+type Group = Readonly<Partial<Record<UsageGroup | GroupName, string | null>>>;
 type Counts = Record<Exclude<SumName, 'cost_nusd'>, number>;
 
 interface GroupSums {
@@ -79,36 +110,72 @@ function pieces({ days, groups }: DailyQuestion): readonly DayRange[] {
   return groups.includes('month') ? monthsOf(days) : [days];
 }
 
-const month = "date_trunc('month', day::timestamp)";
-const keyOf = (group: UsageGroup): string => (group === 'month' ? month : group);
-
+/** The SQL of a column over the groups `s`. */
 function columnOf(group: UsageGroup): string {
-  if (group === 'day') return "to_char(day, 'YYYY-MM-DD') as day";
-  return group === 'month' ? `to_char(${month}, 'YYYY-MM') as month` : group;
+  if (group === 'day') return "to_char(s.day, 'YYYY-MM-DD') as day";
+  return group === 'month' ? "to_char(s.month, 'YYYY-MM') as month" : `s.${group}`;
 }
 
-async function readGroups(
-  pool: pg.Pool,
-  { accountId, days, groups, filters }: DailyQuestion,
-  limit?: number,
-): Promise<GroupSums[]> {
+const sumsOf = (rows: string): string => sumNames.map((name) => `sum(${rows}.${name})::bigint as ${name}`).join(', ');
+const isOfKeys = (group: UsageGroup): group is OfKey => group in ofKeys;
+
+async function readGroups(pool: pg.Pool, question: DailyQuestion, limit?: number): Promise<GroupSums[]> {
+  const { accountId, days, groups, isNamed } = question;
   const values: unknown[] = [accountId, dateOf(days.from), dateOf(days.to)];
-  const filtered = dimensions.filter((name) => filters[name] !== undefined);
-  const conditions = filtered.map((name) => `and ${name} = $${values.push(filters[name])}`);
-  const needed = dimensions.filter((name) => groups.includes(name) || filtered.includes(name));
-  const keys = groups.map(keyOf).join(', ');
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const summed = sumByRollup(question, bind);
+  const ordered = groups.map((group) => `s.${group}`).join(', ');
+  const named = isNamed ? groups.flatMap((group) => names[group] ?? []) : [];
+  const columns = [
+    ...groups.map(columnOf),
+    ...named.map(({ column, select }) => `${select} as ${column}`),
+    ...sumNames.map((name) => `s.${name}`),
+  ];
+  // Only the groups that are answered are named.
   const { rows } = await pool.query<Record<string, string | null>>(
-    `select ${groups.map(columnOf).join(', ')}, ${sumNames.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
-     from ${rollupFor(needed).table}
-     where account_id = $1 and day >= $2::date and day < $3::date ${conditions.join(' ')}
-     group by ${keys} order by ${keys} ${limit === undefined ? '' : `limit $${values.push(limit)}`}`,
+    `select ${columns.join(', ')}
+     from (select * from (${groups.some(isOfKeys) ? sumByKey(groups, summed) : summed}) s
+       order by ${ordered} ${limit === undefined ? '' : `limit ${bind(limit)}`}) s
+     order by ${ordered}`,
     values,
   );
+  const kept = groupColumns(question);
   return rows.map((row) => ({
-    group: Object.fromEntries(groups.map((name) => [name, row[name] ?? null])),
+    group: Object.fromEntries(kept.map((name) => [name, row[name] ?? null])),
     counts: countsOf((name) => Number(row[name])),
     costNusd: BigInt(row.cost_nusd ?? 0),
   }));
+}
+
+/** SQL: the sums of the smallest rollup, by all groups that it has, and by key if its keys tell the others. */
+function sumByRollup({ groups, filters }: DailyQuestion, bind: (value: unknown) => string): string {
+  const asked = dimensions.filter((name) => filters[name] !== undefined);
+  const askedOfKeys = (['member_id', 'tag'] as const).filter((name) => filters[name] !== undefined);
+  const conditions = [
+    ...asked.map((name) => `and r.${name} = ${bind(filters[name])}`),
+    // An array, which Postgres looks up in the index by key. A join would let it read all of the account instead.
+    ...askedOfKeys.map(
+      (name) =>
+        `and r.key_id = any (array(select k.id from api_keys k where k.account_id = $1 and ${ofKeys[name]} = ${bind(filters[name])}))`,
+    ),
+  ];
+  const isByKey = groups.includes('key_id') || groups.some(isOfKeys);
+  const by = [...groups.filter((group) => group !== 'key_id' && !isOfKeys(group)), ...(isByKey ? ['key_id'] : [])];
+  const needed = dimensions.filter(
+    (name) => by.includes(name) || asked.includes(name) || (name === 'key_id' && askedOfKeys.length > 0),
+  );
+  const sqlOf = (group: string): string => (group === 'month' ? "date_trunc('month', r.day::timestamp)" : `r.${group}`);
+  return `select ${by.map((group) => `${sqlOf(group)} as ${group}`).join(', ')}, ${sumsOf('r')}
+    from ${rollupFor(needed).table} r
+    where r.account_id = $1 and r.day >= $2::date and r.day < $3::date ${conditions.join(' ')}
+    group by ${by.map(sqlOf).join(', ')}`;
+}
+
+/** SQL: sums by key, as sums by what each key belongs to. No key's row is ever deleted, so the join loses no usage. */
+function sumByKey(groups: readonly UsageGroup[], summed: string): string {
+  const sqlOf = (group: UsageGroup): string => (isOfKeys(group) ? ofKeys[group] : `t.${group}`);
+  return `select ${groups.map((group) => `${sqlOf(group)} as ${group}`).join(', ')}, ${sumsOf('t')}
+    from (${summed}) t join api_keys k on k.id = t.key_id group by ${groups.map(sqlOf).join(', ')}`;
 }
 
 const countNames = sumNames.filter((name) => name !== 'cost_nusd');

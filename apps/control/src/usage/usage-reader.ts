@@ -1,3 +1,5 @@
+import type { UsageDailyQuery, UsageGroup } from '@sotto/contract/control/usage';
+import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import { bearerToken } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
@@ -21,6 +23,10 @@ export interface UsageScope {
   readonly workspaceId: string | undefined;
   /** The account whose role decides. Undefined if a management key reads, which shows everything. */
   readonly readerId: string | undefined;
+  /** The role of the reader. That of a management key is `owner`. */
+  readonly role: WorkspaceRole;
+  /** An app reads, which learns no names. */
+  readonly isApp: boolean;
 }
 
 /**
@@ -56,7 +62,7 @@ export async function requireUsageReader(
     assertScope(token, 'usage:read');
     const { accountId, workspaceId: own } = token.key;
     if (workspaceId === undefined || workspaceId.toLowerCase() === own) {
-      return { accountId, workspaceId: own, readerId: token.grantedBy };
+      return { accountId, workspaceId: own, readerId: token.grantedBy, role: 'viewer', isApp: true };
     }
     throw new ServiceError('forbidden', {
       message: `This access token reads the usage of one workspace, \`${own}\`.`,
@@ -64,10 +70,32 @@ export async function requireUsageReader(
     });
   }
   const { accountId } = await ownerOf(deps, request);
-  if (bearerToken(request) !== undefined) return { accountId, workspaceId, readerId: undefined };
+  if (bearerToken(request) !== undefined)
+    return { accountId, workspaceId, readerId: undefined, role: 'owner', isApp: false };
   const workspace =
     workspaceId === undefined ? undefined : await findWorkspace(deps.sessions.pool, accountId, workspaceId);
-  return { accountId: workspace?.accountId ?? accountId, workspaceId, readerId: accountId };
+  // Of any other workspace, it reads what it paid for itself.
+  const { accountId: payerId, role } = workspace ?? { accountId, role: 'owner' as const };
+  return { accountId: payerId, workspaceId, readerId: accountId, role, isApp: false };
+}
+
+/**
+ * Throws `forbidden` if a reader may not see sums by member or tag. People may see those that are about themselves, and admins all.
+ * Apps see none, whoever granted them access: members have addresses, and tags are what people wrote.
+ */
+export function requireKeyReader(
+  { role, isApp, readerId }: UsageScope,
+  {
+    groups,
+    member_id: memberId,
+    tag,
+  }: Pick<UsageDailyQuery, 'member_id' | 'tag'> & { readonly groups: readonly UsageGroup[] },
+): void {
+  const readsMembers = groups.includes('member_id') || memberId !== undefined;
+  if (isApp && (readsMembers || groups.includes('tag') || tag !== undefined))
+    throw new ServiceError('forbidden', { message: 'An access token reads no usage by member or tag.' });
+  if (groups.includes('member_id') || (memberId !== undefined && memberId.toLowerCase() !== readerId))
+    assertMay(role, 'readAllRequests');
 }
 
 /**

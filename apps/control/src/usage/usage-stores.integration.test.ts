@@ -3,11 +3,11 @@ import { type UsageQuery, usageGroups } from '@sotto/contract/control/usage';
 import { monthOf } from '@sotto/state';
 import { usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
-import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
+import { explained } from '../testing/explained.integration.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
@@ -18,7 +18,7 @@ const dayMs = 86_400_000;
 const firstDay = Date.UTC(2026, 0, 1);
 const workspaces = [randomUUID(), randomUUID()];
 /** Each key belongs to one workspace. */
-const keys = Array.from({ length: 5 }, () => randomUUID());
+const keys: readonly string[] = Array.from({ length: 5 }, () => randomUUID());
 const models = ['m/one', 'm/two', 'm/three'];
 
 let made = 0;
@@ -155,8 +155,8 @@ describe('pages of usage', () => {
       { workspace_id: workspaces[0], model: 'm/one' },
       { provider: 'acme' },
     ]) {
-      const plan = await planOf((explained) =>
-        readUsage(explained, { accountId: account }, query({ ...filters, limit: 1 })),
+      const plan = await explained(pool, (database) =>
+        readUsage(database, { accountId: account }, query({ ...filters, limit: 1 })),
       );
       expect(plan, JSON.stringify(filters)).toMatch(/Index Scan Backward using usage_/);
       expect(plan, JSON.stringify(filters)).not.toMatch(/-> +(?:Incremental )?Sort|Filter/);
@@ -169,8 +169,8 @@ describe('pages of usage', () => {
       [{ error: 'cancelled' }, ofClasses],
       [{ error: 'timeout' }, ofClasses],
     ] as const) {
-      const plan = await planOf((explained) =>
-        readUsage(explained, { accountId: account }, query({ ...filters, limit: 1 })),
+      const plan = await explained(pool, (database) =>
+        readUsage(database, { accountId: account }, query({ ...filters, limit: 1 })),
       );
       expect(plan, JSON.stringify(filters)).toMatch(index);
     }
@@ -196,18 +196,36 @@ describe('pages of usage', () => {
 
 describe('daily usage', () => {
   let account: string;
+  let members: string[] = [];
+  /** Of each key. */
+  const tags = ['red', 'red', null, 'blue', null];
   const days = { from: firstDay / dayMs - 1, to: firstDay / dayMs + 70 };
 
   beforeAll(async () => {
     account = await newAccount();
+    members = [account, await newAccount()];
     await record(Array.from({ length: 900 }, (_, index) => used(account, firstDay + (index % 65) * dayMs + 60_000)));
     await record([used(await newAccount(), firstDay)]);
+    for (const workspace of workspaces)
+      await pool.query("insert into workspaces (id, account_id, name, preferences) values ($1, $2, 'Team', '{}')", [
+        workspace,
+        account,
+      ]);
+    for (const [place, key] of keys.entries())
+      await pool.query(
+        `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, created_by, tag)
+         values ($1::uuid, $2, $3, 'inference', $4, $1::text, 'x', $5, $6)`,
+        [key, account, workspaces[place % 2], `key ${place}`, members[place % 2], tags[place]],
+      );
   });
 
   it('equals a sum over the rows, with any grouping and filters, and in exports', async () => {
     const rows = await all(exportUsage(pool, { accountId: account }, {}));
     const question = fc.record({
       groups: fc.subarray([...usageGroups], { minLength: 1 }),
+      member_id: fc.constantFrom(undefined, undefined, ...members),
+      tag: fc.constantFrom(undefined, undefined, 'red', 'none has it'),
+      isNamed: fc.boolean(),
       model: fc.constantFrom(undefined, ...models),
       key_id: fc.constantFrom(undefined, ...keys),
       workspace_id: fc.constantFrom(undefined, ...workspaces),
@@ -215,16 +233,26 @@ describe('daily usage', () => {
       length: fc.integer({ min: 1, max: 70 }),
     });
     await fc.assert(
-      fc.asyncProperty(question, async ({ groups, first, length, ...filters }) => {
+      fc.asyncProperty(question, async ({ groups, first, length, isNamed, ...filters }) => {
         const from = firstDay / dayMs + first;
-        const asked: DailyQuestion = { accountId: account, days: { from, to: from + length }, groups, filters };
+        const asked: DailyQuestion = {
+          accountId: account,
+          days: { from, to: from + length },
+          groups,
+          filters,
+          isNamed,
+        };
         const expected = new Map<string, { requests: number; tokens: number; costNusd: number }>();
         for (const row of rows) {
           const day = Math.floor(Date.parse(row.at) / dayMs);
+          const place = keys.indexOf(row.key_id);
+          const key = { member_id: members[place % 2], tag: tags[place] };
           const { model = row.model, key_id = row.key_id, workspace_id = row.workspace_id } = filters;
+          const { member_id = key.member_id, tag = key.tag } = filters;
           if (day < from || day >= from + length) continue;
           if (row.model !== model || row.key_id !== key_id || row.workspace_id !== workspace_id) continue;
-          const of = { ...row, day: row.at.slice(0, 10), month: row.at.slice(0, 7) };
+          if (key.member_id !== member_id || key.tag !== tag) continue;
+          const of = { ...row, ...key, day: row.at.slice(0, 10), month: row.at.slice(0, 7) };
           const name = JSON.stringify(groups.map((group) => of[group]));
           const sum = expected.get(name) ?? { requests: 0, tokens: 0, costNusd: 0 };
           expected.set(name, {
@@ -260,7 +288,7 @@ describe('daily usage', () => {
       used(own, firstDay, { ...one, status: 'cancelled', estimated: true }),
     ]);
     const { data, total } = await done(
-      readDaily(pool, { accountId: own, days, groups: ['model', 'provider'], filters: {} }),
+      readDaily(pool, { accountId: own, days, groups: ['model', 'provider'], filters: {}, isNamed: true }),
     );
     const sums = {
       requests: 4,
@@ -284,10 +312,35 @@ describe('daily usage', () => {
         days,
         groups: ['day'],
         filters: {},
+        isNamed: true,
       }),
     );
     expect(data).toEqual([]);
     expect(new Set(Object.values(total))).toEqual(new Set([0]));
+  });
+
+  it('of a month, and of a member or a tag, is found by indexes', async () => {
+    await pool.query('analyze usage_daily, usage_daily_keys, api_keys');
+    const asked = { accountId: account, days, isNamed: true };
+    const month = { ...asked, groups: ['month', 'workspace_id', 'member_id', 'key_id', 'model'] } as const;
+    const everyKey = await explained(pool, (database) => readDaily(database, { ...month, filters: {} }));
+    expect(everyKey).toMatch(
+      /Index Scan using usage_daily_\w+ on usage_daily r\n.*Index Cond: \(\(account_id = .* AND \(day >= /,
+    );
+    const ofWorkspace = { ...month, filters: { workspace_id: workspaces[0] } };
+    expect(await explained(pool, (database) => readDaily(database, ofWorkspace))).toMatch(
+      /usage_daily_workspace_idx on usage_daily r\n.*\(workspace_id = .* AND \(day >= /,
+    );
+    for (const [filters, index] of [
+      [{ member_id: account }, 'api_keys_creator_idx'],
+      [{ tag: 'red' }, 'api_keys_account_idx'],
+    ] as const) {
+      const plan = await explained(pool, (database) =>
+        readDaily(database, { ...asked, groups: ['day', 'model'], filters }),
+      );
+      expect(plan).toMatch(/Index Cond: \(\(account_id = .*\(key_id = ANY/);
+      expect(plan).toContain(`Index Scan using ${index} on api_keys`);
+    }
   });
 
   it('is rejected as JSON if it has too many groups, but can be exported', async () => {
@@ -295,28 +348,9 @@ describe('daily usage', () => {
     await record(
       Array.from({ length: 10_001 }, (_, index) => used(own, firstDay + (index % 30) * dayMs, { model: `m/${index}` })),
     );
-    const asked: DailyQuestion = { accountId: own, days, groups: ['day', 'model'], filters: {} };
+    const asked: DailyQuestion = { accountId: own, days, groups: ['day', 'model'], filters: {}, isNamed: true };
     expect(await endOf(readDaily(pool, asked))).toBe('too_many_groups');
     expect(await all(exportDaily(pool, asked))).toHaveLength(10_001);
     expect((await done(readDaily(pool, { ...asked, groups: ['day'] }))).data).toHaveLength(30);
   });
 });
-
-/** Returns the plans of a read’s queries, as the planner would make them for an account too large to sort. */
-async function planOf(read: (pool: pg.Pool) => Promise<unknown>): Promise<string> {
-  const lines: string[] = [];
-  await inTransaction(pool, async (client) => {
-    await client.query(
-      'set local enable_seqscan = off; set local enable_sort = off; set local enable_bitmapscan = off',
-    );
-    const explaining = {
-      query: async (sql: string, values: unknown[]) => {
-        const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${sql}`, values);
-        lines.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
-        return { rows: [] };
-      },
-    };
-    await read(explaining as unknown as pg.Pool);
-  });
-  return lines.join('\n');
-}

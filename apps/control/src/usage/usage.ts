@@ -9,13 +9,14 @@ import type { Domain } from '../domain.ts';
 import type { ControlEvents } from '../events.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import type { Serve } from '../serve/serve.ts';
-import { exportDaily, readDaily, type TooManyGroups } from './daily-store.ts';
+import { exportDaily, groupColumns, readDaily, type TooManyGroups } from './daily-store.ts';
 import { dateOf, dayRange, hourRange } from './day-range.ts';
 import { RefusalBooks } from './refusal-books.ts';
 import { purgeRefusals, readRefusals } from './refusal-store.ts';
 import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
 import {
   requireBalanceReader,
+  requireKeyReader,
   requireRowReader,
   requireUsageReader,
   type UsageReaderDependencies,
@@ -94,13 +95,15 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
 
     'GET /v1/usage/daily': async ({ query, request, reply }) => {
       const { group_by: groups, format, from, to, ...asked } = query;
-      const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
+      const scope = await requireUsageReader(readers, request, asked.workspace_id);
+      requireKeyReader(scope, { groups, ...asked });
       const days = dayRange({ from, to }, now());
-      const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
+      const filters = { ...asked, workspace_id: scope.workspaceId };
+      const question = { accountId: scope.accountId, days, groups, filters, isNamed: !scope.isApp };
       if (!wantsCsv(format, request.headers.accept)) return orError(await readDaily(pool, question), dailyErrors);
       return sendCsv(reply, {
         filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
-        columns: [...groups, ...sumColumns],
+        columns: [...groupColumns(question), ...sumColumns],
         pages: exportDaily(pool, question),
       });
     },

@@ -3,7 +3,7 @@ import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthAfter, monthOf } from '@sotto/state';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import { type Act, byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
@@ -92,8 +92,8 @@ export async function setBudget(
       },
     ]);
     await recordAct(client, {
-      ...{ actor: byAccount(caller.accountId), act: 'budget_set', workspaceId },
-      details: { budget_id: budget.id, scope: scopeOf(budget), limit_usd: nusdToUsd(limitNusd) },
+      ...{ actor: byAccount(caller.accountId), act: 'budget_set', workspaceId, accountId: memberId },
+      details: toldBudget({ ...budget, limit_nusd: String(limitNusd) }),
     });
     return toAnswer(budget, month);
   });
@@ -110,19 +110,30 @@ export async function removeBudget(
     if (workspace instanceof Refused) return workspace;
     const { id, accountId } = workspace;
     await lockAccount(client, accountId);
-    const found = await client.query(
-      'select 1 from budgets where id = $1 and workspace_id = $2 and is_default and limit_nusd is not null',
+    const { rows } = await client.query<ToldBudget & Pick<Row, 'is_default'>>(
+      'select id, member_id, key_id, limit_nusd, is_default from budgets where id = $1 and workspace_id = $2 and limit_nusd is not null',
       [budgetId, id],
     );
-    if (found.rowCount === 1) return refused('default_budget');
-    const removed = await removeBudgets(client, { where: 'b.id = $1 and b.workspace_id = $2', values: [budgetId, id] });
-    if (removed === 0) return refused('no_budget');
+    const [budget] = rows;
+    if (budget === undefined) return refused('no_budget');
+    if (budget.is_default) return refused('default_budget');
+    await removeBudgets(client, { where: 'b.id = $1 and b.workspace_id = $2', values: [budgetId, id] });
     await client.query('delete from budget_alerts where budget_id = $1', [budgetId]);
-    const act = { actor: byAccount(caller.accountId), act: 'budget_removed', workspaceId: id } as const;
-    await recordAct(client, { ...act, details: { budget_id: budgetId } });
+    await recordAct(client, {
+      ...{ actor: byAccount(caller.accountId), act: 'budget_removed', workspaceId: id },
+      ...{ accountId: budget.member_id ?? undefined, details: toldBudget(budget) },
+    });
     return undefined;
   });
 }
+
+type ToldBudget = SqlRow<typeof budgets, 'id' | 'member_id' | 'key_id' | 'limit_nusd'>;
+
+/** A budget as the audit log tells it, with the limit that is set or removed. The act concerns its member. */
+const toldBudget = (budget: ToldBudget): NonNullable<Act['details']> => ({
+  ...{ budget_id: budget.id, scope: scopeOf(budget), limit_usd: nusdToUsd(BigInt(budget.limit_nusd ?? 0)) },
+  ...(budget.key_id === null ? {} : { key_id: budget.key_id }),
+});
 
 /** `$2` is the month. */
 const selectBudgets = `

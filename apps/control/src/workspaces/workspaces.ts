@@ -54,7 +54,7 @@ function serveAudit(serve: Serve, pool: pg.Pool): void {
     },
 
     'GET /v1/account/audit': ({ caller: { accountId }, query, reply }) =>
-      answerActs(pool, { accountId }, { query, reply }),
+      answerActs(pool, { kind: 'person', accountId }, { query, reply }),
 
     'GET /v1/workspaces/{id}/audit': async ({ caller: { accountId }, params, query, reply }) => {
       const { id: workspaceId } = await requireWorkspace(pool, {
@@ -62,7 +62,7 @@ function serveAudit(serve: Serve, pool: pg.Pool): void {
         workspaceId: params.id,
         action: 'readAudit',
       });
-      return answerActs(pool, { workspaceId }, { query, reply });
+      return answerActs(pool, { kind: 'admin', workspaceId }, { query, reply });
     },
   });
 }

@@ -16,6 +16,10 @@ export interface UsageFilters {
   readonly workspace_id?: string | undefined;
   readonly key_id?: string | undefined;
   readonly model?: string | undefined;
+  /** The account that created the key. */
+  readonly member_id?: string | undefined;
+  /** Of the key. Requests are not selected by it. */
+  readonly tag?: string | undefined;
 }
 
 /** Sums of each group, and of all. */
@@ -37,7 +41,6 @@ export interface UsageRowFilters extends UsageFilters {
   readonly status: UsageRow['status'] | undefined;
   readonly error: UsageError | undefined;
   readonly provider: string | undefined;
-  readonly member_id: string | undefined;
 }
 
 const rowsOfPage = 200;
@@ -52,7 +55,7 @@ function timeOf({ hours, minutes, from, to }: Pick<UsageRowFilters, 'hours' | 'm
 
 const instantOf = (minute: string): string => new Date(minute).toISOString();
 
-const rowsAsked = ({ hours, minutes, ...filters }: UsageRowFilters) => ({
+const rowsAsked = ({ hours, minutes, tag: _, ...filters }: UsageRowFilters) => ({
   ...filters,
   ...timeOf({ hours, minutes, ...filters }),
 });

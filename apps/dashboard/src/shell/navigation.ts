@@ -19,6 +19,7 @@ import {
   ShieldCheck,
   UserPlus,
   Users,
+  Wallet,
 } from 'lucide-react';
 
 /** The pages of the menu. `session`: shown only to signed-in users. */
@@ -57,9 +58,11 @@ export const navigationGroups: readonly { readonly title?: string; readonly page
 /** The pages that only operators see. */
 export const operatorNavigation = [
   { to: '/operator/accounts', label: 'Accounts', icon: Users },
+  { to: '/operator/spend', label: 'Spend', icon: Wallet },
   { to: '/operator/providers', label: 'Providers', icon: Server },
   { to: '/operator/orders', label: 'Orders', icon: Receipt },
-  { to: '/operator/books', label: 'Books and audit', icon: BookCheck },
+  { to: '/operator/books', label: 'Books', icon: BookCheck },
+  { to: '/operator/audit', label: 'All acts', icon: ScrollText },
   { to: '/operator/sign-up', label: 'Sign-up policy', icon: UserPlus },
 ] as const;
 

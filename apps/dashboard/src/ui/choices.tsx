@@ -66,7 +66,7 @@ export function Segments<Value extends string>({ legend, value, choices, onChang
           <label
             key={choice.value}
             className={clsx(
-              'inline-flex min-h-8 cursor-pointer items-center rounded-md px-2.5 text-sm select-none has-focus-visible:outline-2 has-focus-visible:outline-accent',
+              'inline-flex min-h-8 cursor-pointer items-center rounded-md px-1.5 text-sm select-none sm:px-2.5 has-focus-visible:outline-2 has-focus-visible:outline-accent',
               choice.value === value ? 'bg-accent-soft font-medium text-accent-strong' : 'text-muted hover:text-text',
             )}
           >

@@ -3,6 +3,7 @@ import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
+import { refuseEmptyRange, timeRange } from '../time-range.ts';
 
 /** What can be in the audit log: acts in workspaces, then acts of operators. */
 const actNames = [
@@ -47,12 +48,14 @@ const actNames = [
 const actNameSchema = z.enum(actNames);
 export type ActName = z.infer<typeof actNameSchema>;
 
+const actors = ['account', 'operator', 'command_line'] as const;
+
 /** An act in the audit log. */
 const actAnswerSchema = z.strictObject({
   id: z.uuid(),
   at: instant,
   /** `command_line`: the operator at the server. */
-  actor: z.enum(['account', 'operator', 'command_line']),
+  actor: z.enum(actors),
   /** Null for the command line. For an operator, only other operators see it. */
   actor_account_id: z.uuid().nullable(),
   act: actNameSchema,
@@ -60,7 +63,20 @@ const actAnswerSchema = z.strictObject({
   account_id: z.uuid().nullable(),
   workspace_id: z.uuid().nullable(),
   /** Ids, roles and amounts. */
-  details: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  details: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .describe('Ids, roles, amounts and limits. A limit that is null was removed, or never set.'),
+  actor_email: z
+    .string()
+    .nullable()
+    .describe('The present address of the actor. The log itself holds no names, so what was deleted has none.'),
+  account_email: z.string().nullable(),
+  workspace_name: z.string().nullable(),
+  key_name: z.string().nullable().describe('The present name of the key of `details.key_id`. Null for operators.'),
+  invited_email: z
+    .string()
+    .nullable()
+    .describe('The address of the invitation of `details.invitation_id`, while it is pending.'),
 });
 export type ActAnswer = z.infer<typeof actAnswerSchema>;
 
@@ -86,20 +102,23 @@ const acts = z
   });
 
 /** Query of the audit logs. CSV has every matching row. */
-export const actQuerySchema = z.strictObject({
+export const actQueryFields = {
   ...pageFields(100, 20),
+  ...timeRange,
   format: z
     .enum(['json', 'csv'])
     .optional()
     .describe('`csv` exports every matching entry. Overrides the header `accept`.'),
   act: acts.optional().meta({ description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' }),
+  actor: z.enum(actors).optional().describe('Only acts of members, of operators, or by the command line.'),
   actor_account_id: z
     .uuid()
     .optional()
     .describe(
       'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
     ),
-});
+};
+export const actQuerySchema = z.strictObject(actQueryFields).superRefine(refuseEmptyRange);
 export type ActQuery = z.infer<typeof actQuerySchema>;
 
 /** The query, and the answer as a page or as CSV, of an audit log. */

@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { instant, usd } from '../fields.ts';
+import { instant, keyTag, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
 
 /** A key as its owner sees it. Only the answer that created or rotated it has `key`. */
@@ -21,6 +21,8 @@ export const keyAnswerSchema = z.strictObject({
   /** Its own rate limits, below those of the deployment. Null: those of the deployment. */
   requests_per_minute: z.int().nullable(),
   tokens_per_minute: z.int().nullable(),
+  /** What its usage can be grouped by, such as a cost centre. */
+  tag: z.string().nullable(),
   created_at: instant,
   last_used_at: instant.nullable(),
   expires_at: instant.nullable(),
@@ -65,15 +67,17 @@ export const createKeySchema = z.strictObject({
     'Whether the key may be sent to the confidential origin. Default true.',
   ),
   ...keyRules,
+  tag: keyTag.nullish().describe('What its usage can be grouped by, such as a cost centre.'),
 });
 export type CreateKey = z.infer<typeof createKeySchema>;
 
-/** Body of `PATCH /keys/:id`. Absent fields keep their values; `null` removes a limit, the expiry or the allowed models. */
+/** Body of `PATCH /keys/:id`. Absent fields keep their values; `null` removes a limit, the expiry, the allowed models or the tag. */
 export const updateKeySchema = z.strictObject({
   name: omittable(keyName),
   credit_limit_usd: creditLimit.nullable().optional().describe('Null removes the limit.'),
   openai_compatible: omittable(z.boolean()),
   ...keyRules,
+  tag: keyTag.nullish().describe('Also groups what the key has used so far. Null removes it.'),
   /** A disabled key is refused until it is enabled. */
   disabled: omittable(z.boolean()),
 });
@@ -120,7 +124,7 @@ export const keyContracts = contracts({
     operationId: 'updateKey',
     summary: 'Change a key',
     description:
-      'Absent fields keep their values. `null` removes a limit, the expiry or the allowed models. A key that is `disabled` is refused, ' +
+      'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag. A key that is `disabled` is refused, ' +
       'and so are its unused tickets, until it is enabled again.',
     credentials: ['session'],
     params: { id },

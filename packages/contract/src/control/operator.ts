@@ -2,7 +2,9 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
-import { actQuerySchema, auditLog } from './audit.ts';
+import { csv } from '../route.ts';
+import { refuseEmptyRange, timeRange } from '../time-range.ts';
+import { actQueryFields, auditLog } from './audit.ts';
 import { billingPageQuerySchema, orderAnswerSchema } from './orders.ts';
 import { signUpModeSchema } from './sign-in-ways.ts';
 
@@ -20,16 +22,59 @@ export const accountAnswerSchema = z.strictObject({
     .strictObject({ amount_usd: usd, is_default: z.boolean() })
     .nullable()
     .describe('Null: this deployment gives no monthly grants.'),
-  /** Charges since the first of this month, UTC. */
-  spent_this_month_usd: usd,
-  /** The last UTC day with a request. */
-  last_used_on: z.iso.date().nullable(),
+  spent_this_month_usd: usd.describe('What it paid since the first of this month, UTC, also for keys of others.'),
+  used_this_month_usd: usd.describe(
+    'What its own keys used since the first of this month, UTC, in any workspace, whoever paid.',
+  ),
+  last_used_on: z.iso.date().nullable().describe('The last UTC day with a request of its own keys.'),
   created_at: instant,
 });
 export type AccountAnswer = z.infer<typeof accountAnswerSchema>;
 
 export const accountPageSchema = pageOf(accountAnswerSchema);
 export type AccountPage = z.infer<typeof accountPageSchema>;
+
+/**
+ * Query of `GET /operator/spend`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. The default is
+ * this month.
+ */
+export const operatorSpendQuerySchema = z
+  .strictObject({
+    ...pageFields(1000, 100),
+    ...timeRange,
+    account_id: z.uuid().optional().describe('Only what this account used or paid.'),
+    workspace_id: z.uuid().optional().describe('Only this workspace.'),
+    format: z.enum(['json', 'csv']).optional().describe('`csv` exports every row. Overrides the header `accept`.'),
+  })
+  .superRefine(refuseEmptyRange);
+export type OperatorSpendQuery = z.infer<typeof operatorSpendQuerySchema>;
+
+const spendSums = { requests: z.int(), cost: usd };
+
+/**
+ * Answer of `GET /operator/spend`: what each member used in each workspace in each month. The newest month is first, and the largest
+ * cost of a month.
+ */
+export const operatorSpendAnswerSchema = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      month: z
+        .string()
+        .regex(/^\d{4}-\d{2}$/)
+        .describe('UTC.'),
+      workspace_id: z.uuid(),
+      workspace_name: z.string(),
+      payer_id: z.uuid().describe('The account that paid: the owner of the workspace then.'),
+      payer_email: z.string().nullable().describe('Null: no person signs in to it, or it was deleted.'),
+      member_id: z.uuid().describe('The account that created the keys.'),
+      member_email: z.string().nullable().describe('Null: no person signs in to it, or it was deleted.'),
+      ...spendSums,
+    }),
+  ),
+  total: z.strictObject(spendSums).describe('Of all pages.'),
+  next_cursor: z.string().nullable(),
+});
+export type OperatorSpendAnswer = z.infer<typeof operatorSpendAnswerSchema>;
 
 /** Query of `GET /operator/accounts`. */
 export const accountQuerySchema = z.strictObject({
@@ -119,9 +164,21 @@ export const booksAnswerSchema = z.strictObject({
 export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
 
 /** Query of `GET /operator/audit`. */
-export const operatorActQuerySchema = actQuerySchema.extend({
-  account_id: z.uuid().optional().describe('Only acts that concern this account.'),
-});
+export const operatorActQuerySchema = z
+  .strictObject({
+    ...actQueryFields,
+    account_id: z.uuid().optional().describe('Only acts that concern this account.'),
+    workspace_id: z.uuid().optional().describe('Only acts in this workspace.'),
+    search: z
+      .string()
+      .trim()
+      .min(1)
+      .max(254)
+      .optional()
+      .describe('Only acts by or about accounts whose address contains this text, or with this id.'),
+  })
+  .superRefine(refuseEmptyRange);
+export type OperatorActQuery = z.infer<typeof operatorActQuerySchema>;
 
 /** An address that an operator invited to sign up. */
 export const signUpInvitationAnswerSchema = z.strictObject({
@@ -169,6 +226,17 @@ export const operatorContracts = contracts({
     params: { id: account },
     answer: accountAnswerSchema,
     returns: 'The account.',
+  },
+  'GET /v1/operator/spend': {
+    operationId: 'listSpend',
+    summary: 'Get what each person used, by month and workspace',
+    description:
+      'Counts requests and cost. It shows no models, keys or single requests, and no anonymous wallets. People who left a workspace, and workspaces that were deleted, stay in it.',
+    credentials: ['operator'],
+    query: operatorSpendQuerySchema,
+    answer: operatorSpendAnswerSchema,
+    returns: 'A page of the sums of each month, workspace and member, and the total, or every row as CSV.',
+    otherContent: [csv],
   },
   'POST /v1/operator/accounts/{id}/credit': {
     operationId: 'creditAccount',

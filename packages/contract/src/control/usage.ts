@@ -9,39 +9,16 @@ import {
 } from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { instant, usd } from '../fields.ts';
+import { instant, keyTag, usd } from '../fields.ts';
 import { listPageFields } from '../lists.ts';
 import { csv } from '../route.ts';
+import { refuseEmptyRange, timeRange } from '../time-range.ts';
 
 /** Answer of `GET /balance`: USD that can be spent now, and USD held for running requests. */
 export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), available: usd, reserved: usd });
 
-/** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
-const time = z
-  .string()
-  .max(64)
-  .transform((text, context) => {
-    const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
-    // PostgreSQL and ISO 8601 both write these years with four digits. An offset may lead out of the range.
-    if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
-    });
-    return z.NEVER;
-  });
-
-const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
-
-const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
-
 const filters = {
-  from: time
-    .optional()
-    .meta({ description: 'Inclusive: a date (its midnight UTC) or an instant.', example: '2026-11-01' }),
-  to: time
-    .optional()
-    .meta({ description: 'Exclusive: a date (its midnight UTC) or an instant.', example: '2026-12-01' }),
+  ...timeRange,
   model: z.string().min(1).max(256).optional().describe('Only this model.'),
   key_id: z.uuid().optional().describe('Only this key.'),
   workspace_id: z.uuid().optional().describe('Only this workspace.'),
@@ -50,11 +27,6 @@ const filters = {
     .optional()
     .describe('`csv` exports every matching row. Overrides the header `accept`.'),
 };
-
-function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, context: z.RefinementCtx) {
-  if (from !== undefined && to !== undefined && from >= to)
-    context.addIssue({ code: 'custom', path: ['to'], message: 'must be later than `from`' });
-}
 
 /**
  * Query of `GET /usage`. `from` is inclusive, `to` exclusive. `limit` and `cursor` page JSON only, because CSV has every
@@ -125,7 +97,9 @@ export const usageGroups = [
   'day',
   'month',
   'workspace_id',
+  'member_id',
   'key_id',
+  'tag',
   'operation',
   'model',
   'provider',
@@ -153,10 +127,15 @@ export const usageDailyQuerySchema = z
   .strictObject({
     group_by: groups.prefault('day').meta({
       description:
-        'A comma list of `day`, `month`, `workspace_id`, `key_id`, `operation`, `model`, `provider`, `privacy_class`.',
-      example: 'day,model',
+        'A comma list of `day`, `month`, `workspace_id`, `member_id`, `key_id`, `tag`, `operation`, `model`, `provider`, `privacy_class`. `member_id` is the account that created the key, `tag` the present tag of the key.',
+      example: 'month,workspace_id,member_id,key_id,model',
     }),
     ...filters,
+    member_id: z
+      .uuid()
+      .optional()
+      .describe('Only keys that this account created. Those of others need the role `admin`, as does the group.'),
+    tag: keyTag.optional().describe('Only keys that have this tag now.'),
   })
   .superRefine(refuseEmptyRange);
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
@@ -177,7 +156,7 @@ export type UsageSums = z.infer<typeof usageSumsSchema>;
 
 /**
  * Answer of `GET /usage/daily`: the sums of every group with requests, in the order of the group columns, and the total.
- * Columns that were not grouped by are absent.
+ * Columns that were not grouped by are absent. So are names, in an answer to an app.
  */
 export const usageDailyAnswerSchema = z.strictObject({
   data: z.array(
@@ -188,7 +167,12 @@ export const usageDailyAnswerSchema = z.strictObject({
         .regex(/^\d{4}-\d{2}$/)
         .optional(),
       workspace_id: z.uuid().optional(),
+      workspace_name: z.string().nullable().optional().describe('Null: the workspace belongs to another account now.'),
+      member_id: z.uuid().optional(),
+      member_email: z.string().nullable().optional().describe('Null: the account has no person, or was deleted.'),
       key_id: z.uuid().optional(),
+      key_name: z.string().nullable().optional(),
+      tag: z.string().nullable().optional().describe('Null: the keys have no tag.'),
       operation: z.string().optional(),
       model: z.string().optional(),
       provider: z.string().nullable().optional(),
@@ -279,7 +263,8 @@ export const usageContracts = contracts({
   'GET /v1/usage/daily': {
     operationId: 'sumUsage',
     summary: 'Get sums of usage',
-    description: 'Sums by UTC day, or by the columns in `group_by`. Counts whole days.',
+    description:
+      'Sums by UTC day, or by the columns in `group_by`. Counts whole days. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
     credentials: ['managementKey', 'session', 'accessToken'],
     readsCaller: true,
     query: usageDailyQuerySchema,

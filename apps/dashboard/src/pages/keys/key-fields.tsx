@@ -85,6 +85,12 @@ export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
         hint={`The total that it can spend. Empty: only the balance limits it.${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
         placeholder="No limit"
       />
+      <TextField
+        {...form.text('tag')}
+        label="Tag"
+        hint="Groups what the key spends, such as a cost centre. Empty: no tag."
+        maxLength={100}
+      />
       <SwitchField
         {...compatible}
         label="Works with any OpenAI client"

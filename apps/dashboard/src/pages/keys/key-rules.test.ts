@@ -15,6 +15,7 @@ const key = (changes: Partial<KeyAnswer>): KeyAnswer => ({
   allowed_models: null,
   requests_per_minute: null,
   tokens_per_minute: null,
+  tag: null,
   created_at: '2026-11-01T00:00:00.000Z',
   last_used_at: null,
   expires_at: null,

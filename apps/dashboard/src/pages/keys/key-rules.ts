@@ -60,7 +60,9 @@ export function findKeys(
   const part = q.trim().toLowerCase();
   return keys
     .filter((key) => revoked === true || key.revoked_at === null)
-    .filter((key) => `${key.name}\n${key.preview}\n${ownerOf(key) ?? ''}`.toLowerCase().includes(part))
+    .filter((key) =>
+      `${key.name}\n${key.preview}\n${key.tag ?? ''}\n${ownerOf(key) ?? ''}`.toLowerCase().includes(part),
+    )
     .toSorted(
       (left, right) =>
         Number(left.revoked_at !== null) - Number(right.revoked_at !== null) ||
@@ -70,7 +72,7 @@ export function findKeys(
 
 /** Filters of the list of keys, as its address keeps them. */
 export interface KeySearch {
-  /** A part of the name, the preview or the owner. */
+  /** A part of the name, the preview, the tag or the owner. */
   readonly q?: string | undefined;
   /** Revoked ones, too. */
   readonly revoked?: true | undefined;

@@ -115,9 +115,10 @@ const Muted = ({ children }: { children: string }) => <span className="text-mute
 const lastUse = ({ last_used_at: used, created_at: created }: KeyAnswer): string | null =>
   used !== null && used < created ? created : used;
 
-function Name({ apiKey: { name, preview, kind, openai_compatible, allowed_models } }: { apiKey: KeyAnswer }) {
+function Name({ apiKey: { name, preview, kind, openai_compatible, allowed_models, tag } }: { apiKey: KeyAnswer }) {
   const notes = [
     ...(kind === 'management' ? ['Management'] : openai_compatible ? [] : ['Tickets only']),
+    ...(tag === null ? [] : [tag]),
     ...(allowed_models === null ? [] : [formatCountOf(allowed_models.length, 'model')]),
   ];
   return (

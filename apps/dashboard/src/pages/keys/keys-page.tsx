@@ -94,7 +94,7 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
     <>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
         <SearchField
-          label="Filter by name or owner"
+          label="Filter by name, tag or owner"
           value={search.q ?? ''}
           onChange={(typed) => change({ ...search, q: typed === '' ? undefined : typed })}
           className="w-full sm:w-72"
@@ -133,7 +133,9 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
       <KeyTable
         keys={found}
         empty={
-          search.q === undefined ? 'All keys here are revoked.' : 'No key’s name, ending or owner contains this text.'
+          search.q === undefined
+            ? 'All keys here are revoked.'
+            : 'No key’s name, ending, tag or owner contains this text.'
         }
         workspace={workspace}
         ownAccountId={ownAccountId}

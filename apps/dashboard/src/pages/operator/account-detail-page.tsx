@@ -15,6 +15,7 @@ import { Facts, Usd } from '../../ui/text.tsx';
 import { AccountState } from './accounts-page.tsx';
 import { operatorAccountQuery, operatorActsQuery } from './operator-queries.ts';
 import { Proof } from './proof.tsx';
+import { lastMonths, SpendTable } from './spend-table.tsx';
 
 const refreshes = { queryKey: ['operator'] };
 
@@ -22,7 +23,7 @@ const refreshes = { queryKey: ['operator'] };
 export function AccountDetailPage() {
   const { accountId } = useParams({ from: '/session/operator/accounts/$accountId' });
   const query = useQuery(operatorAccountQuery(accountId));
-  const acts = useInfiniteQuery(operatorActsQuery(accountId));
+  const acts = useInfiniteQuery(operatorActsQuery({ account_id: accountId }));
   return (
     <Page title={query.data?.email ?? 'Account'} lead={accountId}>
       <Loaded query={query} label="The account is loading">
@@ -36,7 +37,8 @@ export function AccountDetailPage() {
                   ...(account.monthly_grant === null
                     ? []
                     : [{ name: 'Monthly grant', value: <GrantOf grant={account.monthly_grant} /> }]),
-                  { name: 'Spent this month', value: <Usd usd={account.spent_this_month_usd} /> },
+                  { name: 'Used this month', value: <Usd usd={account.used_this_month_usd} /> },
+                  { name: 'Paid this month', value: <Usd usd={account.spent_this_month_usd} /> },
                   {
                     name: 'Last used',
                     value: account.last_used_on === null ? 'Never' : formatDay(account.last_used_on),
@@ -55,6 +57,9 @@ export function AccountDetailPage() {
           </>
         )}
       </Loaded>
+      <Card title="Spend" lead="What this account used or paid in the last twelve months (UTC).">
+        <SpendTable filters={{ ...lastMonths(12), account_id: accountId }} />
+      </Card>
       <Card title="Audit log">
         <ActsTable caption="Acts that concern this account, newest first" query={acts} />
       </Card>

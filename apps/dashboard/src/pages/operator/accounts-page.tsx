@@ -24,7 +24,8 @@ const columns: readonly Column<AccountAnswer>[] = [
   },
   { title: 'State', cell: (account) => <AccountState account={account} /> },
   { title: 'Balance', numeric: true, cell: ({ balance_usd }) => <Usd usd={balance_usd} /> },
-  { title: 'This month', numeric: true, cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} /> },
+  { title: 'Used this month', numeric: true, cell: ({ used_this_month_usd }) => <Usd usd={used_this_month_usd} /> },
+  { title: 'Paid this month', numeric: true, cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} /> },
   { title: 'Last used', cell: ({ last_used_on }) => (last_used_on === null ? 'Never' : formatDay(last_used_on)) },
 ];
 
@@ -46,7 +47,10 @@ export function AccountsPage() {
   const [search, setSearch] = useState('');
   const accounts = useInfiniteQuery(accountsQuery(search));
   return (
-    <Page title="Accounts" lead="Operators see balances and spend. They never see requests, models or keys.">
+    <Page
+      title="Accounts"
+      lead="Operators see balances and spend: what a person’s keys used, in any workspace, and what the account paid. They never see requests, models or keys."
+    >
       <Card>
         <div className="space-y-5">
           <Form form={{ submit: () => setSearch(typed.trim()) }} action="Search" look="plain">

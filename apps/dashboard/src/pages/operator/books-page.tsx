@@ -1,23 +1,19 @@
 import type { BooksAnswer, RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { addressOf } from '../../api/call.ts';
+import { useQuery } from '@tanstack/react-query';
 import { useForm } from '../../api/use-form.ts';
-import { ActsTable } from '../../ui/acts-table.tsx';
-import { DownloadLink } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { Resource, Rows } from '../../ui/resource.tsx';
 import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Instant, Sentence, Usd } from '../../ui/text.tsx';
-import { booksQuery, operatorActsQuery, rejectedQuery } from './operator-queries.ts';
+import { booksQuery, rejectedQuery } from './operator-queries.ts';
 import { Proof } from './proof.tsx';
 
-/** `/operator/books`: whether the ledger is consistent, what could not be booked, and who did what. */
+/** `/operator/books`: whether the ledger is consistent, and what could not be booked. */
 export function BooksPage() {
-  const acts = useInfiniteQuery(operatorActsQuery());
   return (
-    <Page title="Books and audit" lead="The ledger, recomputed now, and the acts of operators and workspaces.">
+    <Page title="Books" lead="The ledger, recomputed now, and charges that could not be booked.">
       <Card title="Ledger" lead={<Sentence text="`sotto-control audit` also compares Redis." />}>
         <Loaded query={useQuery(booksQuery)} label="The ledger is being recomputed" lines={2}>
           {(books) => <Findings books={books} />}
@@ -49,14 +45,6 @@ export function BooksPage() {
           />
         )}
       />
-      <Card
-        title="Audit log"
-        actions={
-          <DownloadLink href={addressOf('GET /v1/operator/audit', { query: { format: 'csv' } })}>Export</DownloadLink>
-        }
-      >
-        <ActsTable caption="All acts, newest first" query={acts} />
-      </Card>
     </Page>
   );
 }

@@ -1,3 +1,5 @@
+import type { QueryInput } from '@sotto/contract';
+import type { operatorContracts } from '@sotto/contract/control/operator';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
 import { byCursor } from '../../api/queries.ts';
@@ -19,12 +21,29 @@ export const operatorAccountQuery = (id: string) =>
     queryFn: ({ signal }) => call('GET /v1/operator/accounts/{id}', { params: { id }, signal }),
   });
 
-/** All acts, or those that concern an account. */
-export const operatorActsQuery = (accountId?: string) =>
+type ActFilters = Omit<QueryInput<(typeof operatorContracts)['GET /v1/operator/audit']>, 'cursor' | 'limit' | 'format'>;
+
+/** The acts that match. */
+export const operatorActsQuery = (filters: ActFilters) =>
   infiniteQueryOptions({
-    queryKey: ['operator', 'audit', accountId],
+    queryKey: ['operator', 'audit', filters],
     queryFn: ({ pageParam, signal }) =>
-      call('GET /v1/operator/audit', { query: { cursor: pageParam, account_id: accountId }, signal }),
+      call('GET /v1/operator/audit', { query: { ...filters, cursor: pageParam }, signal }),
+    ...byCursor,
+  });
+
+/** Selects what people spent. Days are in UTC; `to` is exclusive. */
+export interface SpendFilters {
+  readonly from: string;
+  readonly to: string;
+  readonly account_id?: string | undefined;
+}
+
+export const spendQuery = (filters: SpendFilters) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'spend', filters],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /v1/operator/spend', { query: { ...filters, cursor: pageParam }, signal }),
     ...byCursor,
   });
 

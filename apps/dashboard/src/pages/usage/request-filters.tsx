@@ -16,10 +16,17 @@ import { type UsageSearch, usageRanges } from './usage-search.ts';
 type RequestFiltersProps = Omit<UsageControlsProps, 'days' | 'error'>;
 
 /** What the list of requests is narrowed to, each as a chip. */
-export function RequestFilters({ search, filters, workspaceId, keys, onChange, nameOf }: RequestFiltersProps) {
+export function RequestFilters({
+  search,
+  filters,
+  workspaceId,
+  keys,
+  seesMembers,
+  onChange,
+  nameOf,
+}: RequestFiltersProps) {
   const { workspaces } = useWorkspace();
-  const role = workspaces.find(({ id }) => id === workspaceId)?.role;
-  const seesAll = role === 'owner' || role === 'admin';
+  const seesAll = seesMembers && workspaceId !== 'all';
   const { data: members = [] } = useQuery({ ...membersQuery(workspaceId), enabled: seesAll });
   const whole = { ...filters, model: undefined, key_id: undefined };
   const { data: models } = useQuery(usageSumsQuery(whole, ['model']));

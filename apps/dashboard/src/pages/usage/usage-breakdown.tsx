@@ -1,23 +1,38 @@
 import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { type UsageFilters, usageSumsCsv } from '../../api/usage.ts';
 import { formatCompact, formatCount, formatShare } from '../../format/format.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, DownloadLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
-import { groupOf, kindNames, measureOf, subjectOf, type UsageNames, type UsageSumsRow } from './usage-points.ts';
+import {
+  groupOf,
+  kindNames,
+  measureOf,
+  namesIn,
+  subjectOf,
+  type UsageNames,
+  type UsageSumsRow,
+} from './usage-points.ts';
 import type { UsageSearch } from './usage-search.ts';
 
 interface UsageBreakdownProps extends UsageNames {
   readonly search: UsageSearch;
   readonly sums: UsageDailyAnswer;
+  readonly filters: UsageFilters;
+  /** Whether the reader may see what each member used. */
+  readonly seesMembers: boolean;
 }
 
 const shownFirst = 10;
 
-/** The sums of each model, key or provider, the largest first. */
-export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
+/** Who spent what, as a company books it. */
+const whoSpentWhat = ['month', 'workspace_id', 'member_id', 'key_id', 'tag', 'model'] as const;
+
+/** The sums of each model, key, provider, tag or member, the largest first. */
+export function UsageBreakdown({ search, sums, filters, seesMembers, ...names }: UsageBreakdownProps) {
   const [isWhole, setWhole] = useState(false);
   const kind = search.by ?? 'model';
   const by = kindNames[kind].toLowerCase();
@@ -26,6 +41,7 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
   const rows = sums.data
     .filter((row) => row[groupOf[kind]] !== undefined)
     .toSorted((left, right) => measureOf(right, measure) - measureOf(left, measure));
+  const { nameOf } = namesIn(rows, names);
   const shown = isWhole ? rows : rows.slice(0, shownFirst);
   const all = measureOf(sums.total, measure);
   const columns: readonly Column<UsageSumsRow>[] = [
@@ -74,7 +90,14 @@ export function UsageBreakdown({ search, sums, nameOf }: UsageBreakdownProps) {
     { title: 'Tokens out', numeric: true, cell: ({ completion_tokens }) => formatCompact(completion_tokens) },
   ];
   return (
-    <Card title={`By ${by}`}>
+    <Card
+      title={`By ${by}`}
+      actions={
+        seesMembers ? (
+          <DownloadLink href={usageSumsCsv(filters, whoSpentWhat)}>Export by month, member, key and model</DownloadLink>
+        ) : undefined
+      }
+    >
       <Table caption={`Sums by ${by}`} columns={columns} rows={shown} rowKey={(row) => subjectOf(row, kind) ?? ''} />
       {rows.length > shownFirst && (
         <Button small className="mt-3" onClick={() => setWhole(!isWhole)}>

@@ -1,6 +1,7 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { useQuery } from '@tanstack/react-query';
 import { errorAt } from '../../api/errors.ts';
+import { membersQuery } from '../../api/queries.ts';
 import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
 import { Button } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
@@ -18,6 +19,8 @@ export interface UsageControlsProps extends UsageNames {
   /** An id, or `all`. */
   readonly workspaceId: string;
   readonly keys: readonly KeyAnswer[];
+  /** Whether the reader may see what each member used. */
+  readonly seesMembers: boolean;
   /** The error of the query that these controls select. */
   readonly error: Error | null;
   readonly onChange: (search: UsageSearch) => void;
@@ -32,9 +35,9 @@ export const rangeNames: Readonly<Record<UsageRange, string>> = {
   '12m': 'Last 12 months',
 };
 
-/** Which days, workspace, model and key. */
+/** Which days, workspace, model, key, tag and member. */
 export function UsageControls(props: UsageControlsProps) {
-  const { search, days, filters, workspaceId, keys, error, onChange, nameOf } = props;
+  const { search, days, filters, workspaceId, keys, seesMembers, error, onChange, nameOf } = props;
   const { workspaces } = useWorkspace();
   const isCustom = search.from !== undefined;
   const models = useModels(filters);
@@ -43,7 +46,12 @@ export function UsageControls(props: UsageControlsProps) {
     ...usageRanges.map((value) => ({ value, label: rangeNames[value] })),
     { value: 'custom', label: 'From … to …' },
   ];
-  const isNarrowed = search.model !== undefined || search.key !== undefined;
+  const tags = [...new Set(keys.flatMap(({ tag }) => tag ?? []))].sort();
+  const { data: members = [] } = useQuery({
+    ...membersQuery(workspaceId),
+    enabled: seesMembers && workspaceId !== 'all',
+  });
+  const isNarrowed = [search.model, search.key, search.tag, search.member].some((filter) => filter !== undefined);
   return (
     <div className="grid grid-cols-2 items-start gap-3 md:flex md:flex-wrap">
       <SelectField
@@ -89,7 +97,7 @@ export function UsageControls(props: UsageControlsProps) {
           { value: 'all', label: 'All workspaces that you pay for' },
         ]}
         // A key belongs to one workspace.
-        onChange={(workspace) => onChange({ ...search, workspace, key: undefined })}
+        onChange={(workspace) => onChange({ ...search, workspace, key: undefined, tag: undefined, member: undefined })}
       />
       <SelectField
         className="md:w-52"
@@ -120,11 +128,42 @@ export function UsageControls(props: UsageControlsProps) {
         )}
         onChange={(key) => onChange({ ...search, key: key === '' ? undefined : key })}
       />
+      {(tags.length > 0 || search.tag !== undefined) && (
+        <SelectField
+          className="md:w-52"
+          label="Tag"
+          value={search.tag ?? ''}
+          choices={choicesWith(
+            'All tags',
+            tags.map((tag) => ({ value: tag, label: tag })),
+            search.tag,
+            (tag) => tag,
+          )}
+          onChange={(tag) => onChange({ ...search, tag: tag === '' ? undefined : tag })}
+        />
+      )}
+      {(members.length > 1 || search.member !== undefined) && (
+        <Combobox
+          className="md:w-52"
+          label="Member"
+          value={search.member ?? ''}
+          options={choicesWith(
+            'All members',
+            members.map(({ account_id, email }) => ({
+              value: account_id,
+              label: email ?? nameOf(account_id, 'member'),
+            })),
+            search.member,
+            (member) => nameOf(member, 'member'),
+          )}
+          onChange={(member) => onChange({ ...search, member: member === '' ? undefined : member })}
+        />
+      )}
       {isNarrowed && (
         <Button
           look="quiet"
           className="self-end"
-          onClick={() => onChange({ ...search, model: undefined, key: undefined })}
+          onClick={() => onChange({ ...search, model: undefined, key: undefined, tag: undefined, member: undefined })}
         >
           Clear filters
         </Button>

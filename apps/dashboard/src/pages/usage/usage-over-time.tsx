@@ -14,13 +14,15 @@ import { Segments } from '../../ui/choices.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Card, ErrorState, Skeleton } from '../../ui/surface.tsx';
 import { type Days, stepOf, stepsOf } from './days.ts';
-import { groupOf, kindNames, type UsageNames, usagePlot } from './usage-points.ts';
+import { groupOf, kindNames, namesIn, type UsageNames, usagePlot } from './usage-points.ts';
 import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
 
 interface UsageOverTimeProps extends UsageNames {
   readonly search: UsageSearch;
   readonly days: Days;
   readonly filters: UsageFilters;
+  /** Whether the reader may see what each member used. */
+  readonly seesMembers: boolean;
   readonly onChange: (search: UsageSearch) => void;
 }
 
@@ -32,15 +34,17 @@ const measures: Readonly<
   tokens: { name: 'Tokens', unit: 'tokens, in and out', format: formatCount },
 };
 
-/** Bars of a day or a month each, stacked by model, key or provider. */
-export function UsageOverTime({ search, days, filters, nameOf, onChange }: UsageOverTimeProps) {
+/** Bars of a day or a month each, stacked by model, key, provider, tag or member. */
+export function UsageOverTime({ search, days, filters, seesMembers, onChange, ...names }: UsageOverTimeProps) {
   const kind = search.by ?? 'model';
   const measure = search.show ?? 'cost';
   const step = stepOf(days);
   const groups = [step, groupOf[kind]] as const;
   const sums = useQuery({ ...usageSumsQuery(filters, groups), placeholderData: keepPreviousData });
+  const rows = sums.data?.data ?? [];
+  const { nameOf } = namesIn(rows, names);
   const plot = usagePlot({
-    rows: sums.data?.data ?? [],
+    rows,
     steps: stepsOf(days),
     kind,
     measure,
@@ -61,7 +65,9 @@ export function UsageOverTime({ search, days, filters, nameOf, onChange }: Usage
           <Segments
             legend="By"
             value={kind}
-            choices={usageKinds.map((value) => ({ value, label: kindNames[value] }))}
+            choices={usageKinds
+              .filter((value) => value !== 'member' || seesMembers)
+              .map((value) => ({ value, label: kindNames[value] }))}
             onChange={(by) => onChange({ ...search, by })}
           />
         </div>

@@ -1,4 +1,5 @@
 import type { UsageSums } from '@sotto/contract/control/usage';
+import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { type InfiniteData, keepPreviousData, useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
@@ -77,15 +78,25 @@ function Usage({ workspaceId }: { workspaceId: string }) {
     workspace_id: shownWorkspace === 'all' ? undefined : shownWorkspace,
     key_id: search.key,
     model: search.model,
+    member_id: search.member,
+    tag: search.tag,
   };
   const { data: keys = [] } = useQuery(keysQuery(filters.workspace_id));
   const { nameOf } = namesOf(keys);
-  const shown = { search, days, filters, nameOf, workspaceId: shownWorkspace, keys, onChange: change };
+  const { workspaces } = useWorkspace();
+  const role = shownWorkspace === 'all' ? 'owner' : workspaces.find(({ id }) => id === shownWorkspace)?.role;
+  const seesMembers = role !== undefined && isRoleAtLeast(role, 'admin');
+  // An address may name a kind that this reader cannot see.
+  const by = search.by === 'member' && !seesMembers ? undefined : search.by;
+  const shown = {
+    search: { ...search, by },
+    ...{ days, filters, nameOf, workspaceId: shownWorkspace, keys, seesMembers, onChange: change },
+  };
   return (
     <Tabs
       label="Usage"
       value={search.view ?? 'sums'}
-      onChange={(view) => change(view === 'sums' ? sumsOf(search) : { ...search, view })}
+      onChange={(view) => change(view === 'sums' ? sumsOf(search) : { ...search, view, tag: undefined })}
       tabs={[
         { value: 'sums', label: 'Sums', content: <UsageSumsView {...shown} /> },
         { value: 'requests', label: 'Requests', content: <UsageRequestsView {...shown} /> },
@@ -95,7 +106,7 @@ function Usage({ workspaceId }: { workspaceId: string }) {
 }
 
 /** What a search for requests and one for sums have in common. */
-const sumsOf = ({ range, from, to, by, show, model, key, workspace }: UsageSearch): UsageSearch => ({
+const sumsOf = ({ range, from, to, by, show, model, key, member, workspace }: UsageSearch): UsageSearch => ({
   range,
   from,
   to,
@@ -103,6 +114,7 @@ const sumsOf = ({ range, from, to, by, show, model, key, workspace }: UsageSearc
   show,
   model,
   key,
+  member,
   workspace,
 });
 
@@ -158,7 +170,6 @@ function UsageRequestsView(shown: ViewProps) {
     status: search.status,
     error: search.error,
     provider: search.provider,
-    member_id: search.member,
   };
   const role = workspaces.find(({ id }) => id === workspaceId)?.role;
   return (

@@ -6,13 +6,17 @@ import type { UsageKind, UsageMeasure } from './usage-search.ts';
 export type UsageSumsRow = UsageDailyAnswer['data'][number];
 
 /** The column that a kind is grouped by. */
-export const groupOf: Readonly<Record<UsageKind, UsageGroup & ('model' | 'key_id' | 'provider')>> = {
+export const groupOf: Readonly<
+  Record<UsageKind, UsageGroup & ('model' | 'key_id' | 'provider' | 'tag' | 'member_id')>
+> = {
   model: 'model',
   key: 'key_id',
   provider: 'provider',
+  tag: 'tag',
+  member: 'member_id',
 };
 
-/** The model, key or provider of a row; null if no provider answered. */
+/** What a row is about; null if no provider answered, or if the key has no tag. */
 export const subjectOf = (row: UsageSumsRow, kind: UsageKind): string | null => row[groupOf[kind]] ?? null;
 
 export const measureOf = (sums: UsageSums, measure: UsageMeasure): number =>
@@ -64,7 +68,7 @@ export function usagePlot({
   return { series, points: [...values].map(([x, sums]) => ({ x, values: sums })) };
 }
 
-/** Names models, keys and providers. */
+/** Names models, keys, providers, tags and members. */
 export interface UsageNames {
   readonly nameOf: (subject: string | null, kind: UsageKind) => string;
 }
@@ -74,10 +78,28 @@ export function namesOf(keys: readonly KeyAnswer[]): UsageNames {
   const keyNames = new Map(keys.map(({ id, name }) => [id, name]));
   return {
     nameOf: (subject, kind) => {
-      if (subject === null) return 'No provider';
-      return kind === 'key' ? (keyNames.get(subject) ?? `Key ${subject.slice(0, 8)}`) : subject;
+      if (subject === null) return kind === 'tag' ? 'No tag' : 'No provider';
+      if (kind === 'key') return keyNames.get(subject) ?? `Key ${subject.slice(0, 8)}`;
+      return kind === 'member' ? `Member ${subject.slice(0, 8)}` : subject;
     },
   };
 }
 
-export const kindNames: Readonly<Record<UsageKind, string>> = { model: 'Model', key: 'Key', provider: 'Provider' };
+/** Names what sums are about as they name it themselves, and anything else by `names`. */
+export function namesIn(rows: readonly UsageSumsRow[], names: UsageNames): UsageNames {
+  const told = new Map(
+    rows.flatMap((row) => [
+      [row.key_id, row.key_name] as const,
+      [row.member_id, row.member_email === null ? 'A person who was deleted' : row.member_email] as const,
+    ]),
+  );
+  return { nameOf: (subject, kind) => told.get(subject ?? undefined) ?? names.nameOf(subject, kind) };
+}
+
+export const kindNames: Readonly<Record<UsageKind, string>> = {
+  model: 'Model',
+  key: 'Key',
+  provider: 'Provider',
+  tag: 'Tag',
+  member: 'Member',
+};

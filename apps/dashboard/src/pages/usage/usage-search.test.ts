@@ -10,12 +10,15 @@ describe('the address of usage', () => {
     const search = { range: '7d', by: 'key', show: 'tokens', model: 'acme/small', key: id, workspace: id };
     expect(said(search)).toEqual(search);
     expect(said({ workspace: 'all' })).toEqual({ workspace: 'all' });
+    const ofPeople = { by: 'member', member: id, tag: 'R&D' };
+    expect(said(ofPeople)).toEqual(ofPeople);
+    expect(said({ ...ofPeople, view: 'requests' })).toEqual({ by: 'member', member: id, view: 'requests' });
   });
 
   it('narrows the list of requests further than the sums', () => {
     const more = { hours: '1h', status: 'failed', error: 'rate_limit', provider: 'acme', member: id };
     expect(said({ view: 'requests', ...more })).toEqual({ view: 'requests', ...more });
-    expect(said(more)).toEqual({});
+    expect(said(more)).toEqual({ member: id });
     const wrong = { hours: '2h', status: 'done', error: 'content', provider: '', member: 'x' };
     expect(said({ view: 'requests', ...wrong })).toEqual({ view: 'requests' });
   });

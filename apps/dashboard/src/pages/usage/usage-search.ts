@@ -13,8 +13,8 @@ type Status = UsagePage['data'][number]['status'];
 const statuses: readonly Status[] = ['completed', 'failed', 'cancelled'];
 const errors: readonly UsageError[] = ['provider', 'timeout', 'rate_limit', 'request', 'cancelled'];
 
-export const usageKinds = ['model', 'key', 'provider'] as const;
-/** Usage can be grouped by these. */
+export const usageKinds = ['model', 'key', 'provider', 'tag', 'member'] as const;
+/** Usage can be grouped by these. Only the owner and admins group it by member. */
 export type UsageKind = (typeof usageKinds)[number];
 
 export const usageMeasures = ['cost', 'requests', 'tokens'] as const;
@@ -40,6 +40,8 @@ export interface UsageSearch {
   readonly show?: UsageMeasure | undefined;
   readonly model?: string | undefined;
   readonly key?: string | undefined;
+  /** Of the key. In the sums only. */
+  readonly tag?: string | undefined;
   /** A workspace's id, or `all` that the reader pays for. Default: the workspace that is chosen. */
   readonly workspace?: string | undefined;
   readonly status?: Status | undefined;
@@ -60,8 +62,9 @@ export function readUsageSearch(search: Readonly<Record<string, unknown>>): Usag
     show: usageMeasures.find((measure) => measure === search.show),
     model: textOf(search.model),
     key: idOf(search.key),
+    member: idOf(search.member),
     workspace: search.workspace === 'all' ? 'all' : idOf(search.workspace),
-    ...(search.view === 'requests' ? readRequestSearch(search) : {}),
+    ...(search.view === 'requests' ? readRequestSearch(search) : { tag: textOf(search.tag) }),
   };
 }
 
@@ -72,7 +75,6 @@ const readRequestSearch = (search: Readonly<Record<string, unknown>>): UsageSear
   status: statuses.find((status) => status === search.status),
   error: errors.find((error) => error === search.error),
   provider: textOf(search.provider),
-  member: idOf(search.member),
 });
 
 function readTimes(search: Readonly<Record<string, unknown>>): UsageSearch {

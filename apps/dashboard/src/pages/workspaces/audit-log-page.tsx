@@ -1,39 +1,17 @@
-import type { ActName } from '@sotto/contract/control/audit';
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { addressOf, call } from '../../api/call.ts';
-import { keysQuery } from '../../api/keys.ts';
 import { byCursor, membersQuery } from '../../api/queries.ts';
+import { ActFilters, askedOf, isNarrowed, workspaceKinds } from '../../ui/act-filters.tsx';
+import type { ActSearch } from '../../ui/act-search.ts';
 import { ActsTable } from '../../ui/acts-table.tsx';
-import { Button, buttonClass, DownloadLink } from '../../ui/button.tsx';
+import { buttonClass, DownloadLink } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
-import { SelectField } from '../../ui/field.tsx';
 import { Card, EmptyState, Page } from '../../ui/surface.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 
-/** What can be done in a workspace, by kind. */
-const kinds: Readonly<Record<string, { readonly label: string; readonly acts: readonly ActName[] }>> = {
-  members: {
-    label: 'Members and invitations',
-    acts: ['invitation_created', 'invitation_withdrawn', 'member_joined', 'member_role_changed', 'member_removed'],
-  },
-  keys: {
-    label: 'Keys',
-    acts: ['key_created', 'key_changed', 'key_disabled', 'key_enabled', 'key_rotated', 'key_revoked'],
-  },
-  budgets: {
-    label: 'Budgets and alerts',
-    acts: ['budget_set', 'budget_removed', 'budget_settings_set', 'webhook_set', 'webhook_removed'],
-  },
-  routing: { label: 'Routing', acts: ['preferences_changed'] },
-  workspace: { label: 'Workspace', acts: ['workspace_created', 'workspace_renamed', 'workspace_transferred'] },
-};
-
-interface Asked {
-  readonly act: string | undefined;
-  readonly actor_account_id: string | undefined;
-}
+type Asked = ReturnType<typeof askedOf> & { readonly actor_account_id: string | undefined };
 
 const workspaceActsQuery = (id: string, asked: Asked) =>
   infiniteQueryOptions({
@@ -70,20 +48,16 @@ export function AuditLogPage() {
 }
 
 function AuditLog({ id }: { id: string }) {
-  const { kind, by } = useSearch({ strict: false });
+  const { kind, by, from, to } = useSearch({ strict: false });
+  const search: ActSearch = { kind, by, from, to };
   const navigate = useNavigate();
-  const asked: Asked = { act: kinds[kind ?? '']?.acts.join(), actor_account_id: by };
+  const asked: Asked = { ...askedOf(search, workspaceKinds), actor_account_id: by };
   const acts = useInfiniteQuery(workspaceActsQuery(id, asked));
   const { data: members = [] } = useQuery(membersQuery(id));
-  const { data: keys = [] } = useQuery(keysQuery(id));
   const people = members.map(({ account_id, email }) => ({ value: account_id, label: email ?? account_id }));
-  const names = new Map([
-    ...people.map(({ value, label }) => [value, label] as const),
-    ...keys.map((key) => [key.id, key.name] as const),
-  ]);
-  const change = (search: { readonly kind: string | undefined; readonly by: string | undefined }) =>
-    void navigate({ to: '.', search, replace: true, resetScroll: false });
-  const isNarrowed = asked.act !== undefined || by !== undefined;
+  // Someone who left is chosen by a link to this page.
+  const chosen = by === undefined || people.some(({ value }) => value === by) ? [] : [{ value: by, label: by }];
+  const change = (next: ActSearch) => void navigate({ to: '.', search: next, replace: true, resetScroll: false });
   const query = { ...asked, format: 'csv' } as const;
   return (
     <Page
@@ -100,40 +74,20 @@ function AuditLog({ id }: { id: string }) {
         </>
       }
     >
-      <div className="grid items-start gap-3 sm:grid-cols-2 md:flex md:flex-wrap">
-        <SelectField
-          className="md:w-56"
-          label="Kind"
-          value={asked.act === undefined ? '' : (kind ?? '')}
-          choices={[
-            { value: '', label: 'All kinds' },
-            ...Object.entries(kinds).map(([value, { label }]) => ({ value, label })),
-          ]}
-          onChange={(chosen) => change({ kind: chosen === '' ? undefined : chosen, by })}
-        />
+      <ActFilters kinds={workspaceKinds} search={search} onChange={change}>
         <Combobox
           className="md:w-72"
           label="Person"
           value={by ?? ''}
-          options={[
-            { value: '', label: 'Everybody' },
-            ...people,
-            ...(by === undefined || names.has(by) ? [] : [{ value: by, label: by }]),
-          ]}
-          onChange={(chosen) => change({ kind, by: chosen === '' ? undefined : chosen })}
+          options={[{ value: '', label: 'Everybody' }, ...people, ...chosen]}
+          onChange={(person) => change({ ...search, by: person === '' ? undefined : person })}
         />
-        {isNarrowed && (
-          <Button look="quiet" className="self-end" onClick={() => change({ kind: undefined, by: undefined })}>
-            Clear filters
-          </Button>
-        )}
-      </div>
+      </ActFilters>
       <Card>
         <ActsTable
           caption="Acts in this workspace, newest first"
           query={acts}
-          names={names}
-          {...(isNarrowed
+          {...(isNarrowed(search)
             ? { empty: { title: 'Nothing matches', text: 'No act in this workspace matches these filters.' } }
             : {})}
         />

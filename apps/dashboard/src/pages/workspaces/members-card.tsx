@@ -1,20 +1,26 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import type { MemberRole, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
+import { usageSumsQuery } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
+import { formatCountOf } from '../../format/format.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
 import { asking } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Resource, Rows } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Instant } from '../../ui/text.tsx';
+import { Instant, Usd } from '../../ui/text.tsx';
 import { useAnnounceError } from '../../ui/toasts.tsx';
+import { addDays, dayAt, monthFrom } from '../usage/days.ts';
+import type { UsageSumsRow } from '../usage/usage-points.ts';
 import { givenRoles, roleWords } from './role-words.ts';
 
-/** The members. Admins change roles and remove members. */
+/** The members. Admins change roles, remove members and see what each used. */
 export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
   const user = useSignedIn();
   const client = useQueryClient();
@@ -28,6 +34,11 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
     onError: useAnnounceError(),
   });
   const manages = isRoleAtLeast(workspace.role, 'admin');
+  const today = dayAt(Date.now());
+  const spent = useQuery({
+    ...usageSumsQuery({ from: monthFrom(today, 0), to: addDays(today, 1), workspace_id: workspace.id }, ['member_id']),
+    enabled: manages,
+  });
   const isOther = ({ email, role }: WorkspaceMemberAnswer): boolean => role !== 'owner' && email !== user?.email;
   const columns: readonly Column<WorkspaceMemberAnswer>[] = [
     {
@@ -63,6 +74,7 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
           <span title={roleWords[member.role].text}>{roleWords[member.role].name}</span>
         ),
     },
+    ...(manages ? [ofThisMonth(workspace.id, spent.data?.data)] : []),
     { title: 'Joined', cell: ({ joined_at }) => <Instant at={joined_at} /> },
   ];
   return (
@@ -86,6 +98,24 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
     />
   );
 }
+
+/** What each member used this month. Empty until it is loaded. */
+const ofThisMonth = (workspace: string, sums: readonly UsageSumsRow[] | undefined): Column<WorkspaceMemberAnswer> => ({
+  title: 'This month',
+  numeric: true,
+  cell: ({ account_id: member }) => {
+    if (sums === undefined) return '';
+    const { cost, requests } = sums.find(({ member_id }) => member_id === member) ?? { cost: 0, requests: 0 };
+    return (
+      <>
+        <Link to="/usage" search={{ workspace, member, range: 'month' }} className={linkClass}>
+          <Usd usd={cost} />
+        </Link>
+        <span className="block text-xs text-muted">{formatCountOf(requests, 'request')}</span>
+      </>
+    );
+  },
+});
 
 const nameOf = ({ email }: WorkspaceMemberAnswer): string => email ?? 'the member';
 

@@ -1,0 +1,32 @@
+/** Filters of an audit log, as its address keeps them. */
+export interface ActSearch {
+  readonly kind?: string | undefined;
+  /** The account that acted. */
+  readonly by?: string | undefined;
+  /** UTC days, both inclusive. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** A part of an address, or an account id. For operators. */
+  readonly q?: string | undefined;
+  /** The kind of actor. For operators. */
+  readonly actor?: Actor | undefined;
+}
+
+export const actors = ['account', 'operator', 'command_line'] as const;
+export type Actor = (typeof actors)[number];
+
+/** Reads an address; ignores what is malformed. */
+export const readActSearch = (search: Readonly<Record<string, unknown>>): ActSearch => ({
+  kind: textOf(search.kind),
+  by: textOf(search.by),
+  from: dayOf(search.from),
+  to: dayOf(search.to),
+  q: textOf(search.q),
+  actor: actors.find((actor) => actor === search.actor),
+});
+
+const textOf = (asked: unknown): string | undefined =>
+  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 254) : undefined;
+
+const dayOf = (asked: unknown): string | undefined =>
+  typeof asked === 'string' && /^\d{4}-\d\d-\d\d$/.test(asked) && !Number.isNaN(Date.parse(asked)) ? asked : undefined;
