@@ -34,6 +34,7 @@ afterAll(() => issuer.stop());
 
 const model = 'acme/small';
 const webhook = { url: 'https://127.0.0.1:9/' };
+const policy = { allowed_models: null, max_key_limit_usd: null, max_key_days: null, openai_compatible: true };
 const preferences = {
   provider_allow_fallbacks: true,
   provider_max_attempts: 2,
@@ -223,6 +224,8 @@ const sessionRoutes: Concept = (suite) => {
       row('GET /v1/workspaces/{id}/budgets', inWorkspace('viewer', 200)),
       row('PUT /v1/workspaces/{id}/budgets', inWorkspace('admin', 200), { body: { limit_usd: 1000 } }),
       row('DELETE /v1/workspaces/{id}/budgets/{budgetId}', inWorkspace('admin', 204), { prepare: freshBudget }),
+      row('GET /v1/workspaces/{id}/policy', inWorkspace('viewer', 200)),
+      row('PUT /v1/workspaces/{id}/policy', inWorkspace('admin', 200), { body: policy }),
       row('GET /v1/workspaces/{id}/webhook', inWorkspace('admin', 200)),
       row('PUT /v1/workspaces/{id}/webhook', inWorkspace('admin', 200), { body: webhook }),
       row('DELETE /v1/workspaces/{id}/webhook', inWorkspace('admin', 204), { prepare: freshWebhook }),

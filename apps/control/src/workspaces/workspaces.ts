@@ -8,10 +8,13 @@ import type { Domain } from '../domain.ts';
 import { type AttemptLimit, attemptLimit } from '../limits/attempt-limit.ts';
 import type { Serve } from '../serve/serve.ts';
 import { serveInvitations } from './invitation-routes.ts';
+import { type PolicyRoutesDependencies, servePolicies } from './policy-routes.ts';
 import { requireWorkspace } from './require-workspace.ts';
 import { serveWorkspaces, type WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
-export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies, 'admitMail'> {
+export interface WorkspacesDependencies
+  extends Omit<WorkspaceRoutesDependencies, 'admitMail'>,
+    PolicyRoutesDependencies {
   /** `RATE_LIMIT_CONTROL`. */
   readonly controlLimit: number;
 }
@@ -19,6 +22,7 @@ export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies
 export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
   register({ app, serve }) {
     serveWorkspaces(serve, { ...deps, admitMail: invitationLimit(app, deps.controlLimit) });
+    servePolicies(serve, deps);
     serveInvitations(serve, deps);
     serveAudit(serve, deps.pool);
   },

@@ -24,6 +24,7 @@ const kinds: Readonly<Record<string, { readonly label: string; readonly acts: re
   },
   budgets: { label: 'Budgets and alerts', acts: ['budget_set', 'budget_removed', 'webhook_set', 'webhook_removed'] },
   routing: { label: 'Routing', acts: ['preferences_changed'] },
+  policy: { label: 'Policy', acts: ['policy_changed'] },
   workspace: { label: 'Workspace', acts: ['workspace_created', 'workspace_renamed', 'workspace_transferred'] },
 };
 
@@ -85,7 +86,7 @@ function AuditLog({ id }: { id: string }) {
   return (
     <Page
       title="Audit log"
-      lead="Who changed invitations, members, keys, budgets and routing of this workspace. It holds ids and amounts, and cannot be changed."
+      lead="Who changed invitations, members, keys, budgets, routing and the policy of this workspace. It holds ids and amounts, and cannot be changed."
       actions={
         <>
           <DownloadLink href={addressOf('GET /v1/workspaces/{id}/audit', { params: { id }, query })}>
