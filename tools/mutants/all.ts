@@ -2,6 +2,7 @@ import { channelMutants } from './entries/channel.ts';
 import { contractMutants } from './entries/contract.ts';
 import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
+import { policyMutants } from './entries/policy.ts';
 import { releaseMutants } from './entries/releases.ts';
 import { routerMutants } from './entries/router.ts';
 import { signInMutants } from './entries/sign-in.ts';
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...permissionMutants,
   ...moneyMutants,
+  ...policyMutants,
   ...signInMutants,
   ...routerMutants,
   ...stateMutants,

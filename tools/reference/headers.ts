@@ -35,7 +35,7 @@ const ofTransport: readonly Row[] = [
     'origin, referer, sec-fetch-site',
     'control',
     'requests with a session',
-    "If sent, must tell of control's own origin, unless the request only reads.",
+    "If sent, must tell of control's own origin, unless the request only reads. `sec-fetch-site: same-origin` counts before `origin`.",
   ],
   [
     'x-forwarded-for, x-forwarded-host, x-forwarded-proto',

@@ -70,7 +70,7 @@ export async function lateDomains(
     buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
     buildKeys({ pool, projector, keeper, maxima, limits }),
     buildWorkspaces({
-      ...{ pool, projector, origin, mailer, events, maxima, now, controlLimit },
+      ...{ pool, projector, keeper, origin, mailer, events, maxima, now, controlLimit },
       mayInvite: async (client, email) =>
         signUp.domains.length === 0 ||
         signUp.domains.includes(email.slice(email.lastIndexOf('@') + 1)) ||

@@ -85,3 +85,4 @@ export { permitsAllOf } from './policy/permits-all-of.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export { type Decision, refuse } from './policy/refusal.ts';
 export { asksForE2ee, canonicalPolicy, policyObject, readRequestPolicy } from './policy/request-policy.ts';
+export { withinPolicy } from './policy/within-policy.ts';

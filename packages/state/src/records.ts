@@ -10,6 +10,8 @@ export const keyPartSchema = z.object({
   openaiCompatible: z.boolean(),
   /** The models that requests with the key may name. Absent: all. */
   allowedModels: z.array(z.string()).optional(),
+  /** The models that its workspace's policy allows, as patterns. Absent: all. */
+  workspaceModels: z.array(z.string()).optional(),
   /** Encrypted by control for control. Used for requests in compatibility mode. */
   accountRef: z.string(),
 });

@@ -85,7 +85,15 @@ export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { forbiddenKind } from './forbidden-kind.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
 export { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from './json.ts';
-export { assertModelsAllowed, autoModelId, type ModelSuffix, parseModelReference } from './model-id.ts';
+export {
+  allowsModel,
+  assertModelsAllowed,
+  autoModelId,
+  type ModelRules,
+  type ModelSuffix,
+  parseModelReference,
+} from './model-id.ts';
+export { matchesAny } from './model-pattern.ts';
 export { isOwnSecret, ownSecretProblem } from './own-secret.ts';
 export { preferredModel } from './preferred-model.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';

@@ -34,6 +34,7 @@ afterAll(() => issuer.stop());
 
 const model = 'acme/small';
 const webhook = { url: 'https://127.0.0.1:9/' };
+const policy = { allowed_models: null, max_key_limit_usd: null, max_key_days: null, openai_compatible: true };
 const preferences = {
   provider_allow_fallbacks: true,
   provider_max_attempts: 2,
@@ -228,6 +229,8 @@ const sessionRoutes: Concept = (suite) => {
       row('PUT /v1/workspaces/{id}/budget-settings', inWorkspace('admin', 200), {
         body: { alert_percents: [80], member_budget_usd: null },
       }),
+      row('GET /v1/workspaces/{id}/policy', inWorkspace('viewer', 200)),
+      row('PUT /v1/workspaces/{id}/policy', inWorkspace('admin', 200), { body: policy }),
       row('GET /v1/workspaces/{id}/webhook', inWorkspace('admin', 200)),
       row('PUT /v1/workspaces/{id}/webhook', inWorkspace('admin', 200), { body: webhook }),
       row('DELETE /v1/workspaces/{id}/webhook', inWorkspace('admin', 204), { prepare: freshWebhook }),

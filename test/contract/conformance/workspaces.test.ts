@@ -16,6 +16,7 @@ import { expectCallersFault, expectError } from '../../kit/expect-error.ts';
 import { type Person, peopleOf } from '../../kit/people.ts';
 import { get, type HeaderMap, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
+import { policies } from './policies.ts';
 
 const model = 'acme/small';
 const boundary = { provider_allow_fallbacks: true, provider_max_attempts: 2, provider_minimum_privacy: 'anonymous' };
@@ -63,6 +64,21 @@ const workspaces: Concept = (suite) => {
       const { data } = workspaceMemberListAnswerSchema.parse((await get(at('/members'), owner.session)).json);
       expect(data[0]).toMatchObject({ account_id: owner.accountId, email: owner.email, role: 'owner' });
       expect(data.filter(({ role }) => role === 'owner')).toHaveLength(1);
+    });
+
+    it('a member whose account an operator disabled is listed as disabled, until it is enabled', async () => {
+      const other = await join(owner, workspaceId, 'member');
+      const disabledNow = async (): Promise<readonly string[]> => {
+        const { data } = workspaceMemberListAnswerSchema.parse((await get(at('/members'), admin.session)).json);
+        return data.filter(({ disabled }) => disabled).map(({ account_id }) => account_id);
+      };
+      expect(await disabledNow()).toEqual([]);
+      expect((await suite.service.runControl(['account', 'disable', other.accountId])).code).toBe(0);
+      expect(await disabledNow()).toEqual([other.accountId]);
+      const changed = await patch(at(`/members/${other.accountId}`), { role: 'viewer' }, admin.session);
+      expect(changed.json).toMatchObject({ role: 'viewer', disabled: true });
+      expect((await suite.service.runControl(['account', 'enable', other.accountId])).code).toBe(0);
+      expect(await disabledNow()).toEqual([]);
     });
 
     it('unknown and malformed ids are 404 for every caller', async () => {
@@ -315,4 +331,4 @@ const workspaces: Concept = (suite) => {
   });
 };
 
-await describeConformance('workspaces', [workspaces]);
+await describeConformance('workspaces', [workspaces, policies], { features: ['connected apps'] });

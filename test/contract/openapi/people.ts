@@ -31,6 +31,11 @@ export function describePeople(stage: DescribedService): void {
     await asOwner('setBudgetSettings', 200, { parameters, body: exampleOf('control', 'setBudgetSettings') });
     await asOwner('setBudgetSettings', 400, { parameters, body: { alert_percents: [0], member_budget_usd: 1 } });
     await toControl('getBudgetSettings', 404, { headers: guest, parameters });
+    const policy = { allowed_models: null, max_key_limit_usd: 50, max_key_days: 90, openai_compatible: true };
+    await asOwner('setWorkspacePolicy', 200, { parameters, body: policy });
+    await asOwner('setWorkspacePolicy', 400, { parameters, body: { ...policy, allowed_models: ['nothing/*'] } });
+    await asOwner('getWorkspacePolicy', 200, { parameters });
+    await toControl('getWorkspacePolicy', 404, { headers: guest, parameters });
     const webhook = { body: { url: 'https://127.0.0.1:9/' }, parameters };
     await asOwner('setWebhook', 200, webhook);
     await asOwner('setWebhook', 400, { parameters, body: { url: 'http://127.0.0.1:9/' } });

@@ -106,6 +106,7 @@ it('docs/use/accounts-and-workspaces.md and budgets.md: their commands make a wo
     documentedBlock('docs/use/budgets.md', 'budget'),
     documentedBlock('docs/use/budgets.md', 'settings'),
     documentedBlock('docs/use/budgets.md', 'webhook'),
+    documentedBlock('docs/use/accounts-and-workspaces.md', 'policy'),
     documentedBlock('docs/use/accounts-and-workspaces.md', 'invite'),
   ];
   const { control_url, email, password } = started.quickstart;
@@ -120,8 +121,12 @@ it('docs/use/accounts-and-workspaces.md and budgets.md: their commands make a wo
   expect(stdout).toContain('{"alert_percents":[50,80,100],"member_budget_usd":20}');
   expect(stdout).toMatch(/"url":"https:\/\/hooks\.example\.com\/sotto"[^}]*"secret":"whsec_/);
   expect(stdout).toMatch(/"outcome":"\w+"/);
+  expect(stdout).toContain('"max_key_limit_usd":20');
+  expect(stdout).toMatch(/"name":"notebook"[^}]*"credit_limit_usd":20,[^}]*"openai_compatible":false/);
   expect(stdout).toContain('"workspace":"Research and play","role":"member"');
-  expect(stdout).toMatch(/"email":"ann@people\.example","role":"member","joined_at":"[^"]+"\}\],"next_cursor":null\}$/);
+  expect(stdout).toMatch(
+    /"email":"ann@people\.example","role":"member","joined_at":"[^"]+","disabled":false\}\],"next_cursor":null\}$/,
+  );
   await until(() => started.output().includes('mail to ann@people.example'), 'the mail is printed');
   expect(started.output()).toMatch(/invites you to the workspace "Research and play" as member\..*\nsotto_inv_/s);
 });

@@ -18,6 +18,8 @@ const preferences = {
   provider_ignore: [],
 };
 
+const policy = { allowed_models: null, max_key_limit_usd: null, max_key_days: 30, openai_compatible: true };
+
 describe("a workspace's audit log", () => {
   it('has every act of its members, for its admins, as pages and as CSV', async () => {
     const [ann, ben] = [await verified(world), await verified(world)];
@@ -39,6 +41,8 @@ describe("a workspace's audit log", () => {
     await done(owner.send('PATCH', at(`/members/${benId}`), { role: 'admin' }));
     expect((await guest.get(at('/audit'))).status).toBe(200);
     await done(owner.send('PUT', `/routing/preferences?workspace_id=${id}`, preferences));
+    await done(owner.send('PUT', at('/policy'), policy));
+    await done(owner.send('PUT', at('/policy'), policy));
     const key = (await guest.post('/keys', { name: 'secret name', kind: 'inference', workspace_id: id })).json;
     await done(owner.send('PATCH', `/keys/${key.id}`, { credit_limit_usd: 5 }));
     await done(owner.send('DELETE', `/keys/${key.id}`));
@@ -59,6 +63,7 @@ describe("a workspace's audit log", () => {
       'member_joined',
       'member_role_changed',
       'preferences_changed',
+      'policy_changed',
       'key_created',
       'key_changed',
       'key_revoked',
@@ -70,7 +75,7 @@ describe("a workspace's audit log", () => {
       'member_removed',
     ]);
     expect(data[6]).toMatchObject({ actor: 'account', actor_account_id: annId, account_id: benId, workspace_id: id });
-    expect(data[7].details).toEqual({ key_id: key.id, credit_limit_usd: 5 });
+    expect(data[7].details).toEqual({ key_id: key.id, credit_limit_usd: 5, locked: 'credit_limit_usd' });
     expect(data[1].details).toEqual({ key_id: other.id, overlap_hours: 1 });
     expect(data[2].details).toEqual({ key_id: other.id, requests_per_minute: 1 });
     const ids: string[] = [];
@@ -86,7 +91,7 @@ describe("a workspace's audit log", () => {
     expect(csv.text.split('\r\n')[0]).toBe(
       'id,at,actor,actor_account_id,act,account_id,workspace_id,details,actor_email,account_email,workspace_name,key_name,invited_email',
     );
-    expect(csv.text.trim().split('\r\n')).toHaveLength(18);
+    expect(csv.text.trim().split('\r\n')).toHaveLength(19);
     // The log itself holds no names.
     const { rows: stored } = await world.pool.query('select * from acts where workspace_id = $1', [id]);
     expect(JSON.stringify(stored)).not.toMatch(/secret name|New Team|people\.example/);

@@ -5,7 +5,16 @@ import { totpCode } from '../../kit/authenticator.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
 import { dayMs, use, user } from './requests.suite.ts';
-import { createKey, describeDashboard, enrol, expectAccessible, expectGoodLooks, heading, holdBack } from './stage.ts';
+import {
+  createKey,
+  describeDashboard,
+  enrol,
+  expectAccessible,
+  expectGoodLooks,
+  heading,
+  holdBack,
+  keepPicture,
+} from './stage.ts';
 
 await describeDashboard(
   'the pages of operators',
@@ -59,6 +68,29 @@ await describeDashboard(
       const log = page.getByRole('table', { name: /Acts that concern this account/ });
       for (const act of ['Account credited', 'Account disabled', 'Account enabled']) await log.getByText(act).waitFor();
       await expectAccessible(page);
+    });
+
+    it('delete a person only after their address was typed, with what is lost in words', async () => {
+      const [person, customer] = [await operator(), await stage.person(5)];
+      await stage.service.pool.query('update auth_session set factor_at = now()');
+      const page = await stage.open(`/operator/accounts/${customer.accountId}`, { as: person });
+      await stage.service.pool.query('update auth_session set factor_at = now()');
+      await page.getByRole('button', { name: 'Delete…' }).click();
+      const dialog = page.getByRole('dialog', { name: `Delete ${customer.email}?` });
+      await dialog.getByText('Then the balance is forfeited').waitFor();
+      await dialog.getByLabel('The address').fill('another@people.example');
+      await dialog.getByRole('button', { name: 'Delete person' }).click();
+      await dialog.getByText('This is not the address of the account.').waitFor();
+      await expectAccessible(page);
+      await keepPicture(page, 'operator-delete');
+      await dialog.getByLabel('The address').fill(customer.email);
+      await dialog.getByRole('button', { name: 'Delete person' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      await page.getByText('Deleted', { exact: true }).waitFor();
+      expect(await page.getByRole('button', { name: 'Delete…' }).count()).toBe(0);
+      await page.getByRole('table').getByText('Account deleted').waitFor();
+      const { rows } = await stage.service.pool.query('select 1 from auth_user where email = $1', [customer.email]);
+      expect(rows).toEqual([]);
     });
 
     it('lead to a second factor, and keep what was typed until there is one', async () => {

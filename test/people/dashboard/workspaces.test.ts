@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thoroughly.ts';
-import { accept, createWorkspace, describeDashboard, expectGoodLooks, invite } from './stage.ts';
+import { keyPolicy } from './key-policy.suite.ts';
+import { accept, createWorkspace, describeDashboard, expectAccessible, expectGoodLooks, invite } from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {
   it('are created, renamed, switched to and deleted', async () => {
@@ -54,6 +55,47 @@ await describeDashboard('workspaces', (stage) => {
     await theirs.getByText('Workspace not found').waitFor();
   });
 
+  it('bound all keys by a policy that members read, and say which member is disabled', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const page = await stage.open('/workspaces', { as: owner });
+    const id = await createWorkspace(page, 'Bounded');
+    const theirs = await stage.open('/workspaces', { as: guest });
+    await accept(theirs, await invite(page, id, guest.email, 'member'));
+    await page.goto(`/workspaces/${id}`);
+    const save = page.getByRole('button', { name: 'Save policy' });
+    await page.getByLabel('Allowed models').fill('acme/s*\nacmee/*');
+    await page.getByLabel('Largest limit of a key in USD').fill('20');
+    await page.getByLabel('Days until a key expires').fill('0');
+    await page.getByLabel('Keys may work with any OpenAI client').uncheck();
+    await save.click();
+    await page.getByText('Enter whole days from 1 to 3,650').waitFor();
+    await page.getByLabel('Days until a key expires').fill('90');
+    await save.click();
+    await page.getByText('which no model of this deployment matches').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Allowed models').fill('acme/s*');
+    await save.click();
+    await page.getByText('The policy is saved.').first().waitFor();
+    await theirs.goto(`/workspaces/${id}`);
+    for (const fact of ['acme/s*', '$20.00', '90 days', 'Not allowed: tickets only'])
+      await theirs.getByText(fact, { exact: true }).waitFor();
+    expect(await theirs.getByRole('button', { name: 'Save policy' }).count()).toBe(0);
+    // Emptied fields bound nothing.
+    await page.getByLabel('Allowed models').fill('');
+    await page.getByLabel('Largest limit of a key in USD').fill('');
+    await page.getByLabel('Days until a key expires').fill('');
+    const saved = page.waitForResponse((answer) => answer.url().endsWith('/policy') && answer.ok());
+    await save.click();
+    await saved;
+    await theirs.reload();
+    await theirs.getByText('All', { exact: true }).waitFor();
+
+    await stage.service.pool.query('update accounts set disabled_at = now() where id = $1', [guest.accountId]);
+    await page.reload();
+    await page.getByRole('row', { name: guest.email }).getByText('Disabled').waitFor();
+    expect(await page.getByRole('row', { name: owner.email }).getByText('Disabled').count()).toBe(0);
+  });
+
   it('can be left by an invited person', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const page = await stage.open('/workspaces', { as: owner });
@@ -92,6 +134,8 @@ await describeDashboard('workspaces', (stage) => {
     await page.getByText('26 to 50 of 61').waitFor();
   });
 
+  keyPolicy(stage);
+
   thoroughly('look well', async () => {
     const person = await stage.person();
     const page = await stage.open('/workspaces', { as: person });
@@ -103,10 +147,13 @@ await describeDashboard('workspaces', (stage) => {
       as: person,
       shown: (open) => open.getByText('Current workspace').waitFor(),
     });
+    const policy = { allowed_models: ['acme/*'], max_key_limit_usd: 20, max_key_days: 90, openai_compatible: false };
+    await page.request.put(`/v1/workspaces/${id}/policy`, { data: policy });
     await expectGoodLooks(stage, {
       name: 'workspace',
       path: `/workspaces/${id}`,
       as: person,
+      widths: [390, 1440],
       shown: (open) => open.getByText('a.rather.long.address@department.of.an.example', { exact: true }).waitFor(),
     });
   });

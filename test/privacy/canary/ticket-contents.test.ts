@@ -81,6 +81,23 @@ await describeStage(
       expect(await redeem(later)).toBe(200);
     });
 
+    it("tells nothing of its workspace's policy, except the models that `/auto` may choose", async () => {
+      const mint = async (key: string, model: string) => (await stage.service.mintTicket(key, { model })).ticket;
+      const [strict, open] = [await stage.service.createAccount(), await stage.service.createAccount()];
+      await stage.service.pool.query(
+        `update workspaces set policy_models = '{m/t*,m/one}', policy_key_limit_nusd = 77000000000, policy_key_days = 55,
+           policy_compatible = false where id = $1`,
+        [strict.workspaceId],
+      );
+      const [bound, free] = [await mint(strict.inferenceKey, 'm/two'), await mint(open.inferenceKey, 'm/two')];
+      const auto = await mint(strict.inferenceKey, '/auto');
+      expect(fixedPart(bound)).toEqual(fixedPart(free));
+      expect(bound).toHaveLength(free.length);
+      expect(await redeem(bound)).toBe(200);
+      expect(inside(auto).text).toContain('"mode":"only","ids":["m/one","m/two"]');
+      expect(inside(auto).text).not.toContain('m/t*');
+    });
+
     it('is as long for a workspace with every setting as for one without', async () => {
       const ignored = Array.from({ length: 200 }, (_, index) => `provider-${index}`);
       const full: Partial<Preferences> = {

@@ -8,6 +8,7 @@ import {
   type RequestPreferences,
   type RequestSize,
   type Route,
+  withinPolicy,
 } from '@sotto/router';
 import {
   bindingsOf,
@@ -173,8 +174,8 @@ async function admitByKey<Question extends AdmissionQuestion>(
     let planned: Planned;
     try {
       assertCompatible(key);
-      assertModelsAllowed(key.record.allowedModels, question.bindings);
-      planned = plan(deps, question, key.record.preferences, exchange);
+      assertModelsAllowed(key.record, question.bindings);
+      planned = plan(deps, question, preferencesOf(deps, key, question), exchange);
     } catch (error) {
       const newer = await newerKey(deps, apiKey, key, error);
       if (newer === undefined) throw error;
@@ -212,6 +213,14 @@ async function newerKey(
   if (!(refusal instanceof ServiceError) || refusal.status >= 500) return undefined;
   const { key } = await findKey(deps, apiKey, { fresh: true });
   return key.generation === known.generation ? undefined : key;
+}
+
+/** The preferences that the requests of a key are planned with. */
+function preferencesOf({ view }: AdmissionDependencies, { record }: VersionedKey, question: AdmissionQuestion) {
+  const { preferences, workspaceModels } = record;
+  const { catalog } = view;
+  const request = question.bindings;
+  return catalog === undefined ? preferences : withinPolicy(preferences, { request, catalog, workspaceModels });
 }
 
 export function assertCompatible({ record }: VersionedKey): void {

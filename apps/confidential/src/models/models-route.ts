@@ -28,12 +28,12 @@ export function serveModels(app: FastifyInstance, deps: Pick<AdmissionDependenci
       const { catalog } = deps.view;
       if (catalog === undefined) throw new ServiceError('service_unavailable');
       reply.header('x-request-id', request.id);
-      const { preferences, allowedModels } = key.record;
-      return lists.get(catalog, JSON.stringify([preferences, allowedModels]), () =>
+      const { preferences, allowedModels, workspaceModels } = key.record;
+      return lists.get(catalog, JSON.stringify([preferences, allowedModels, workspaceModels]), () =>
         modelList(
           { catalog, preferences, status: deps.view.status(), random: bestOfBand },
           Math.floor(catalog.version / 1000),
-          allowedModels,
+          { allowedModels, workspaceModels },
         ),
       );
     },

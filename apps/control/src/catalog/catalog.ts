@@ -15,7 +15,8 @@ import {
   windowHours,
 } from '@sotto/router';
 import { AnswerCache, repeat } from '@sotto/server';
-import { initialPreferences, type ModelListAnswer, type Preferences, ServiceError } from '@sotto/wire';
+import { initialPreferences, type ModelListAnswer, type ModelRules, type Preferences, ServiceError } from '@sotto/wire';
+import type { PresentedKey } from '../credentials/presented-key.ts';
 import type { Domain } from '../domain.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';
@@ -85,9 +86,9 @@ function serveCatalog(
   const figures = (): Figures => figuresOf(keeper.requireCatalog());
   const now = () => performance.now();
   const lists = new AnswerCache<ModelListAnswer>({ ...keptLists, now });
-  const listFor = (preferences: Preferences, allowed?: readonly string[]): ModelListAnswer =>
-    lists.get(keeper.requireCatalog(), JSON.stringify([preferences, allowed]), () =>
-      listModels(keeper, preferences, allowed),
+  const listFor = ({ preferences, allowedModels, workspaceModels }: PresentedKey): ModelListAnswer =>
+    lists.get(keeper.requireCatalog(), JSON.stringify([preferences, allowedModels, workspaceModels]), () =>
+      listModels(keeper, preferences, { allowedModels, workspaceModels }),
     );
   const catalogs = new AnswerCache<ModelListAnswer & { readonly catalog_digest: string }>({
     keptMs: 2_000,
@@ -95,7 +96,7 @@ function serveCatalog(
     now,
   });
   serve(catalogContracts)({
-    'GET /v1/models': async ({ caller }) => listFor(caller.preferences, caller.allowedModels),
+    'GET /v1/models': async ({ caller }) => listFor(caller),
     'GET /v1/catalog/models': async () => {
       const catalog = keeper.requireCatalog();
       return catalogs.get(catalog, '', () => ({
@@ -122,7 +123,7 @@ function serveCatalog(
   });
 }
 
-function listModels(keeper: CatalogKeeper, preferences: Preferences, allowed?: readonly string[]): ModelListAnswer {
+function listModels(keeper: CatalogKeeper, preferences: Preferences, allowed?: ModelRules): ModelListAnswer {
   const context = keeper.planning(preferences);
   return modelList(context, Math.floor(context.catalog.version / 1000), allowed);
 }

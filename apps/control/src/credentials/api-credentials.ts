@@ -5,6 +5,7 @@ import { preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { heldExpiry } from '../database/held-rules.ts';
 import type { accounts, apiKeys, workspaces } from '../database/schema.ts';
 import { bearerId, sessionIdOf } from '../limits/credential-ids.ts';
 import type { VerifyCredentials } from '../limits/verified-credentials.ts';
@@ -35,7 +36,7 @@ export class RememberedKeys {
 
   keep(secretHash: string, key: PresentedKey): void {
     this.#keys.delete(secretHash);
-    if (JSON.stringify([key.preferences, key.allowedModels]).length > maxRulesChars) return;
+    if (JSON.stringify([key.preferences, key.allowedModels, key.workspaceModels]).length > maxRulesChars) return;
     this.#keys.set(secretHash, { ...key, rememberedBy: secretHash });
     const [oldest] = this.#keys.keys();
     if (this.#keys.size > maxRemembered && oldest !== undefined) this.#keys.delete(oldest);
@@ -89,7 +90,7 @@ type Row = SqlRow<
   'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models'
 > &
   SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences' | 'version'> & { closed: 'disabled' | 'expired' | null };
+  SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & { closed: 'disabled' | 'expired' | null };
 
 /**
  * Authenticates the bearer of a request. It accepts a key of one of these kinds. Where an inference key is accepted, it
@@ -170,7 +171,7 @@ async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | un
 async function readKey(pool: pg.Pool, secret: string): Promise<Row | undefined> {
   const { rows } = await pool.query<Row>(
     `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences, w.version,
-       case when k.disabled_at is not null then 'disabled' when k.expires_at <= now() then 'expired' end as closed
+       w.policy_models, case when k.disabled_at is not null then 'disabled' when ${heldExpiry} <= now() then 'expired' end as closed
      from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts creator on creator.id = k.created_by
      where (k.id = (select s.key_id from key_secrets s where s.hash = $1 and (s.ends_at is null or s.ends_at > now()))
@@ -192,6 +193,7 @@ function toPresented(row: Row): PresentedKey {
     generation: generationOf(row.generation, Number(row.version)),
     preferences: preferencesSchema.parse(row.preferences),
     allowedModels: row.allowed_models ?? undefined,
+    workspaceModels: row.policy_models ?? undefined,
   };
 }
 

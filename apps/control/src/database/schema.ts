@@ -14,7 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import { authUser } from './auth-schema.ts';
-import { createdAt, instant, nusd } from './columns.ts';
+import { createdAt, instant, lockedFields, nusd, policyColumns } from './columns.ts';
 
 const id = () => uuid('id').primaryKey();
 export const accountId = () =>
@@ -82,6 +82,7 @@ export const workspaces = pgTable(
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
     /** The oldest version whose tickets are still valid: since then, the preferences have only become looser. */
     ticketsSince: bigint('tickets_since', { mode: 'number' }).notNull().default(1),
+    ...policyColumns(),
     createdAt: createdAt(),
     /** Deletion also revoked the workspace’s keys. The row remains, because their usage refers to it. */
     deletedAt: instant('deleted_at'),
@@ -131,6 +132,7 @@ export const apiKeys = pgTable(
     /** When a user disabled the key, until it is enabled again. */
     disabledAt: instant('disabled_at'),
     revokedAt: instant('revoked_at'),
+    lockedFields: lockedFields(),
   },
   (table) => [
     index('api_keys_account_idx').on(table.accountId),

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { KeyAnswer, LockableField } from '@sotto/contract/control/keys';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { heldCompatible, heldExpiry, heldLimit } from '../database/held-rules.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { apiKeys } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
+import { readLocks } from './locked-fields.ts';
 
 /** What a key may do. */
 interface KeyRules {
@@ -42,6 +44,7 @@ export interface NewKey extends SentRules, Tagged {
 export interface KeyChange extends SentRules, Tagged {
   readonly name?: string | undefined;
   readonly isDisabled?: boolean | undefined;
+  readonly lockedFields?: readonly LockableField[] | undefined;
 }
 
 type KeyRow = Omit<
@@ -49,10 +52,20 @@ type KeyRow = Omit<
   'account_id' | 'hash' | 'funds_version' | 'generation' | 'projected_generation'
 > & { old_secrets: readonly { readonly preview: string; readonly ends_at: string }[] };
 
-const columns = `id, name, kind, workspace_id, created_by, preview, credit_limit_nusd, spent_nusd, openai_compatible,
-  allowed_models, limit_requests, limit_tokens, tag, created_at, last_used_at, expires_at, disabled_at, revoked_at,
-  (select coalesce(json_agg(json_build_object('preview', s.preview, 'ends_at', s.ends_at) order by s.ends_at), '[]')
-   from key_secrets s where s.key_id = api_keys.id and s.ends_at > now()) as old_secrets`;
+/** With the rules that hold, which may be stricter than the key's own. */
+const selectKeys = `select k.id, k.name, k.kind, k.workspace_id, k.created_by, k.preview, ${heldLimit} as credit_limit_nusd,
+    k.spent_nusd, ${heldCompatible} as openai_compatible, k.allowed_models, k.limit_requests, k.limit_tokens, k.tag, k.created_at,
+    k.last_used_at, ${heldExpiry} as expires_at, k.disabled_at, k.revoked_at, k.locked_fields,
+    (select coalesce(json_agg(json_build_object('preview', s.preview, 'ends_at', s.ends_at) order by s.ends_at), '[]')
+     from key_secrets s where s.key_id = k.id and s.ends_at > now()) as old_secrets
+  from api_keys k join workspaces w on w.id = k.workspace_id`;
+
+async function readKey(client: pg.Pool | pg.PoolClient, keyId: string): Promise<KeyAnswer> {
+  const { rows } = await client.query<KeyRow>(`${selectKeys} where k.id = $1`, [keyId]);
+  const [row] = rows;
+  if (row === undefined) throw new Error('the key is not there');
+  return toAnswer(row);
+}
 
 const previewOf = (secret: string): string => `${secret.slice(0, 10)}…${secret.slice(-4)}`;
 
@@ -62,20 +75,19 @@ export async function insertKey(
   key: NewKey,
 ): Promise<KeyAnswer & { readonly key: string }> {
   const secret = createApiKey(key.kind);
-  const { rows } = await client.query<KeyRow>(
+  const id = randomUUID();
+  await client.query(
     `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible, created_by,
        expires_at, allowed_models, limit_requests, limit_tokens, tag)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning ${columns}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [
-      ...[randomUUID(), key.accountId, key.workspaceId, key.kind, key.name, hashSecret(secret), previewOf(secret)],
+      ...[id, key.accountId, key.workspaceId, key.kind, key.name, hashSecret(secret), previewOf(secret)],
       ...[key.creditLimitNusd ?? null, key.openaiCompatible, key.createdBy ?? key.accountId],
       ...[key.expiresAt ?? null, key.allowedModels ?? null, key.limitRequests ?? null, key.limitTokens ?? null],
       key.tag ?? null,
     ],
   );
-  const [row] = rows;
-  if (row === undefined) throw new Error('the key was not inserted');
-  return { ...toAnswer(row), key: secret };
+  return { ...(await readKey(client, id)), key: secret };
 }
 
 /**
@@ -88,9 +100,9 @@ export function listKeys(
   page: PageQuery,
 ): Promise<{ data: KeyAnswer[]; next_cursor: string | null }> {
   const [column, owner] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
-  const select = `select ${columns} from api_keys where ${column} = $1
-    and not exists (select from connect_grants g where g.key_id = api_keys.id)`;
-  const list = { select, values: [owner], at: 'created_at', id: 'id' };
+  const select = `${selectKeys} where k.${column} = $1
+    and not exists (select from connect_grants g where g.key_id = k.id)`;
+  const list = { select, values: [owner], at: 'k.created_at', id: 'k.id' };
   return oldestFirst<KeyRow, KeyAnswer>(pool, list, page, {
     endOf: (row) => ({ at: row.created_at, id: row.id }),
     toAnswer,
@@ -98,15 +110,15 @@ export function listKeys(
 }
 
 /**
- * Changes a key. Returns undefined if it was revoked. A new name or tag does not raise the generation, so its tickets
- * stay valid.
+ * Changes a key. Returns undefined if it was revoked. A new name, tag or lock does not raise the generation, so its
+ * tickets stay valid.
  */
 export async function updateKey(
   client: pg.PoolClient,
   keyId: string,
   change: KeyChange,
 ): Promise<KeyAnswer | undefined> {
-  const { name, creditLimitNusd, isDisabled } = change;
+  const { name, creditLimitNusd, isDisabled, lockedFields } = change;
   const rules = Object.entries({
     credit_limit_nusd: creditLimitNusd,
     openai_compatible: change.openaiCompatible,
@@ -115,20 +127,24 @@ export async function updateKey(
     limit_requests: change.limitRequests,
     limit_tokens: change.limitTokens,
   }).filter(([, value]) => value !== undefined);
-  const set = [...rules, ...(change.tag === undefined ? [] : [['tag', change.tag] as const])];
-  const { rows } = await client.query<KeyRow>(
+  const words = [
+    ...(change.tag === undefined ? [] : [['tag', change.tag] as const]),
+    ...(lockedFields === undefined ? [] : [['locked_fields', lockedFields] as const]),
+  ];
+  const set = [...rules, ...words];
+  const { rowCount } = await client.query(
     `update api_keys set name = coalesce($2, name),
        disabled_at = case when $3::boolean is null then disabled_at when $3 then coalesce(disabled_at, now()) end,
        ${set.map(([column], at) => `${column} = $${at + 6},`).join(' ')}
        generation = generation + $4, funds_version = funds_version + $5
-     where id = $1 and revoked_at is null returning ${columns}`,
+     where id = $1 and revoked_at is null`,
     [
       ...[keyId, name ?? null, isDisabled ?? null],
       ...[rules.length > 0 || isDisabled !== undefined ? 1 : 0, creditLimitNusd === undefined ? 0 : 1],
       ...set.map(([, value]) => value),
     ],
   );
-  return rows[0] && toAnswer(rows[0]);
+  return rowCount === 0 ? undefined : readKey(client, keyId);
 }
 
 /** Most secrets of a key that work at the same time. */
@@ -185,12 +201,11 @@ export async function rotateKey(
     keyId,
     previewOf(secret),
   ]);
-  const { rows } = await client.query<KeyRow>(
-    `update api_keys set preview = $2, generation = generation + 1 where id = $1 returning ${columns}`,
-    [keyId, previewOf(secret)],
-  );
-  const [row] = rows;
-  return row === undefined ? refused('revoked') : { ...toAnswer(row), key: secret };
+  await client.query('update api_keys set preview = $2, generation = generation + 1 where id = $1', [
+    keyId,
+    previewOf(secret),
+  ]);
+  return { ...(await readKey(client, keyId)), key: secret };
 }
 
 /** Revokes a key with its budget, and keeps its history. Revoking it again changes nothing. */
@@ -221,5 +236,6 @@ const toAnswer = (row: KeyRow): KeyAnswer => ({
   expires_at: row.expires_at?.toISOString() ?? null,
   disabled_at: row.disabled_at?.toISOString() ?? null,
   revoked_at: row.revoked_at?.toISOString() ?? null,
+  locked: [...readLocks(row.locked_fields)],
   old_secrets: row.old_secrets.map(({ preview, ends_at }) => ({ preview, ends_at: new Date(ends_at).toISOString() })),
 });

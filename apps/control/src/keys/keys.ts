@@ -1,12 +1,12 @@
 import type { Maxima } from '@sotto/contract';
-import { keyContracts, type UpdateKey } from '@sotto/contract/control/keys';
-import type { KeyKind } from '@sotto/state';
-import { autoModelId, ServiceError } from '@sotto/wire';
+import { keyContracts, type LockableField, type UpdateKey } from '@sotto/contract/control/keys';
+import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { type Act, byAccount, recordAct } from '../audit-log/record-act.ts';
-import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { orError } from '../database/refused.ts';
+import type { apiKeys } from '../database/schema.ts';
 import type { Domain } from '../domain.ts';
 import { atMaximum } from '../limits/maximum.ts';
 import { maximumErrors } from '../limits/maximum-errors.ts';
@@ -14,26 +14,17 @@ import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
+import { mayDo } from '../workspaces/permissions.ts';
 import { accessErrors, assertMay, requireWorkspace } from '../workspaces/require-workspace.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
-import {
-  insertKey,
-  type KeyChange,
-  listKeys,
-  revokeKey,
-  rotateKey,
-  type TooManySecrets,
-  updateKey,
-} from './key-store.ts';
-import { readLimit } from './read-limit.ts';
+import { insertKey, listKeys, revokeKey, rotateKey, type TooManySecrets, updateKey } from './key-store.ts';
+import { firstLocked, locksAfter, readLocks } from './locked-fields.ts';
+import { type RuleBounds, type RuledKey, readRules, type SentRules } from './read-rules.ts';
 
-export interface KeysDependencies {
+export interface KeysDependencies extends RuleBounds {
   readonly pool: pg.Pool;
   readonly projector: Projector;
-  readonly keeper: Pick<CatalogKeeper, 'catalog'>;
   readonly maxima: Maxima;
-  /** The rate limits of the deployment, per key and minute. */
-  readonly limits: { readonly requests: number; readonly tokens: number };
 }
 
 export const buildKeys = (deps: KeysDependencies): Domain => ({ register: ({ serve }) => serveKeys(serve, deps) });
@@ -49,11 +40,12 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     },
 
     'POST /v1/keys': async ({ caller: { accountId }, body }) => {
-      const rules = readRules(deps, body.kind, body);
       const key = await inTransaction(pool, async (client) => {
         const action = body.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys';
         const locked = await lockWorkspace(client, { accountId, workspaceId: body.workspace_id, action });
         const workspace = orError(locked, accessErrors);
+        const { policy } = workspace;
+        const rules = readRules(body, deps, { kind: body.kind, createdAt: new Date(), policy });
         const creation = { accountId: workspace.accountId, creatorId: accountId, maxima: deps.maxima };
         orError(await atMaximum(client, 'keys', creation), maximumErrors);
         const created = await insertKey(client, {
@@ -64,7 +56,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
           name: body.name,
           ...rules,
           creditLimitNusd: rules.creditLimitNusd,
-          openaiCompatible: body.openai_compatible ?? true,
+          openaiCompatible: rules.openaiCompatible ?? policy.openaiCompatible,
           tag: body.tag,
         });
         await recordAct(client, {
@@ -87,19 +79,26 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     },
 
     'PATCH /v1/keys/{id}': async ({ caller: { accountId }, params: { id }, body }) => {
-      const { name, tag, disabled: isDisabled, openai_compatible: openaiCompatible, ...others } = body;
+      const { name, tag, disabled: isDisabled } = body;
       const key = await inTransaction(pool, async (client) => {
-        const { workspaceId, createdBy, kind } = await lockKey(client, accountId, id);
-        const change = { ...readRules(deps, kind, others), name, tag, isDisabled, openaiCompatible };
-        const changed = await updateKey(client, id, change);
+        const { workspaceId, createdBy, isAdmin, locks, ...ruled } = await lockKey(client, accountId, id);
+        const locked = isAdmin ? undefined : firstLocked(locks, body);
+        if (locked !== undefined) throw lockedByAdmin(locked);
+        const after = createdBy === accountId ? locks : locksAfter(locks, body);
+        const lockedFields = after.join() === locks.join() ? undefined : after;
+        const changed = await updateKey(client, id, {
+          ...readRules(body, deps, ruled),
+          ...{ name, tag, isDisabled, lockedFields },
+        });
         if (changed === undefined) return undefined;
         const shared = { actor: byAccount(accountId), accountId: createdBy, workspaceId };
+        const toldLocks = lockedFields === undefined ? {} : { locked: lockedFields.join(' ') || null };
         if (isDisabled !== undefined) {
           const act = isDisabled ? 'key_disabled' : 'key_enabled';
-          await recordAct(client, { ...shared, act, details: { key_id: id } });
+          await recordAct(client, { ...shared, act, details: { key_id: id, ...toldLocks } });
         }
         if (isDisabled !== undefined && Object.keys(body).length === 1) return changed;
-        const details = { key_id: id, ...toldRules(body), ...toldWords(body) };
+        const details = { key_id: id, ...toldRules(body), ...toldWords(body), ...toldLocks };
         await recordAct(client, { ...shared, act: 'key_changed', details });
         return changed;
       });
@@ -144,45 +143,6 @@ const rotationErrors = {
     }),
 };
 
-type SentRules = Pick<
-  UpdateKey,
-  'credit_limit_usd' | 'expires_at' | 'allowed_models' | 'requests_per_minute' | 'tokens_per_minute'
->;
-
-/** Reads the rules of a key. Throws if one could never be met. Null removes a rule, undefined leaves it. */
-function readRules(
-  { keeper, limits }: Pick<KeysDependencies, 'keeper' | 'limits'>,
-  kind: KeyKind,
-  { credit_limit_usd, expires_at, allowed_models, requests_per_minute, tokens_per_minute }: SentRules,
-): Pick<KeyChange, 'creditLimitNusd' | 'expiresAt' | 'allowedModels' | 'limitRequests' | 'limitTokens'> {
-  const refuse = (param: keyof SentRules, message: string): never => {
-    throw new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
-  };
-  const expiresAt = expires_at == null ? expires_at : new Date(expires_at);
-  if (expiresAt != null && expiresAt.getTime() <= Date.now()) {
-    refuse('expires_at', `is ${expires_at}, which is past. Revoke a key to end it now.`);
-  }
-  if (allowed_models != null) {
-    if (kind === 'management') refuse('allowed_models', 'is for inference keys. A management key sends no requests.');
-    const isKnown = (id: string): boolean => id === autoModelId || keeper.catalog?.models.has(id) !== false;
-    const unknown = allowed_models.find((id) => !isKnown(id));
-    if (unknown !== undefined) refuse('allowed_models', `has \`${unknown}\`, which no model of this deployment is.`);
-  }
-  for (const [param, value, most] of [
-    ['requests_per_minute', requests_per_minute, limits.requests],
-    ['tokens_per_minute', tokens_per_minute, limits.tokens],
-  ] as const) {
-    if (value != null && value > most) refuse(param, `is ${value}; this deployment allows at most ${most} per key.`);
-  }
-  return {
-    creditLimitNusd: readLimit(credit_limit_usd),
-    expiresAt,
-    allowedModels: allowed_models && [...new Set(allowed_models)],
-    limitRequests: requests_per_minute,
-    limitTokens: tokens_per_minute,
-  };
-}
-
 /** The rules that were sent, as the audit log tells them. Null: a limit was removed. */
 const toldRules = ({
   credit_limit_usd,
@@ -191,7 +151,7 @@ const toldRules = ({
   allowed_models,
   requests_per_minute,
   tokens_per_minute,
-}: SentRules & Pick<UpdateKey, 'openai_compatible'>): NonNullable<Act['details']> => {
+}: SentRules): NonNullable<Act['details']> => {
   const rules = {
     ...{ credit_limit_usd, openai_compatible, expires_at, requests_per_minute, tokens_per_minute },
     allowed_models: allowed_models === null ? null : allowed_models?.join(' '),
@@ -207,25 +167,53 @@ const toldWords = ({ name, tag }: Pick<UpdateKey, 'name' | 'tag'>): NonNullable<
   ...(tag === undefined ? {} : { tag_changed: true }),
 });
 
+const lockedByAdmin = (param: LockableField): ServiceError =>
+  new ServiceError('forbidden', {
+    message:
+      param === 'disabled'
+        ? 'An admin disabled this key. Ask an admin of its workspace to enable it.'
+        : `An admin set \`${param}\` of this key. Ask an admin of its workspace to change it.`,
+    param,
+  });
+
+/** A key whose workspace is locked, for its change. */
+interface LockedKey extends RuledKey {
+  readonly workspaceId: string;
+  readonly createdBy: string;
+  /** Whether the caller may change the keys of all members. */
+  readonly isAdmin: boolean;
+  /** The fields that an admin set. */
+  readonly locks: readonly LockableField[];
+}
+
 /**
  * Locks the workspace of a key if the caller may change the key. Its creator may, and members who may change all keys.
- * Returns its workspace and creator. Throws `not_found` if the caller is not in that workspace, and `forbidden` if the caller’s role is too weak.
+ * Throws `not_found` if the caller is not in that workspace, and `forbidden` if the caller’s role is too weak.
  */
-async function lockKey(
-  client: pg.PoolClient,
-  accountId: string,
-  keyId: string,
-): Promise<{ readonly workspaceId: string; readonly createdBy: string; readonly kind: KeyKind }> {
-  const { rows } = await client.query<{ workspace_id: string; created_by: string; kind: KeyKind }>(
-    `select workspace_id, created_by, kind from api_keys k where id = $1
+async function lockKey(client: pg.PoolClient, accountId: string, keyId: string): Promise<LockedKey> {
+  const { rows } = await client.query<SqlRow<typeof apiKeys, 'workspace_id' | 'created_by' | 'kind' | 'created_at'>>(
+    `select workspace_id, created_by, kind, created_at from api_keys k where id = $1
        and not exists (select from connect_grants g where g.key_id = k.id)`,
     [keyId],
   );
   const [key] = rows;
   if (key === undefined) throw notFound('key');
   const locked = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' });
-  const { role } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
+  const { role, policy } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
-  return { workspaceId: key.workspace_id, createdBy: key.created_by, kind: key.kind };
+  // In a statement after the lock, because an admin may have set them while this waited.
+  const found = await client.query<SqlRow<typeof apiKeys, 'locked_fields'>>(
+    'select locked_fields from api_keys where id = $1',
+    [keyId],
+  );
+  return {
+    workspaceId: key.workspace_id,
+    createdBy: key.created_by,
+    kind: key.kind,
+    createdAt: key.created_at,
+    policy,
+    isAdmin: mayDo(role, 'useAllKeys'),
+    locks: readLocks(found.rows[0]?.locked_fields ?? []),
+  };
 }

@@ -2,6 +2,7 @@ import type { Nusd } from '@sotto/money';
 import type { BookedCharges } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { heldLimit } from '../database/held-rules.ts';
 import { inTransaction, sentTogether } from '../database/in-transaction.ts';
 import { prepared } from '../database/prepared.ts';
 import type { accounts, apiKeys } from '../database/schema.ts';
@@ -181,7 +182,8 @@ const addToKeys = prepared(
    from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) as t (id, spent, at) where api_keys.id = t.id`,
 );
 const selectKeys = prepared(
-  'select account_id, hash, credit_limit_nusd, spent_nusd, funds_version from api_keys where id = any($1::uuid[])',
+  `select k.account_id, k.hash, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.funds_version
+   from api_keys k join workspaces w on w.id = k.workspace_id where k.id = any($1::uuid[])`,
 );
 
 /** Adds the charges and last use of the keys. Returns every key of the batch as it is now. */

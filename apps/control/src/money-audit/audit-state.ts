@@ -8,6 +8,7 @@ import {
 } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
+import { heldLimit } from '../database/held-rules.ts';
 import type { accounts, apiKeys, budgets } from '../database/schema.ts';
 import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
@@ -178,8 +179,9 @@ async function readExpected(
     [accountIds],
   );
   const keys = await pool.query<KeyRow>(
-    `select k.id, k.account_id, k.hash, a.wallet_id, (k.credit_limit_nusd - k.spent_nusd) as funds, k.funds_version
-     from api_keys k join accounts a on a.id = k.account_id join accounts creator on creator.id = k.created_by
+    `select k.id, k.account_id, k.hash, a.wallet_id, (${heldLimit} - k.spent_nusd) as funds, k.funds_version
+     from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
+     join accounts creator on creator.id = k.created_by
      where a.id = any($1::uuid[]) and ${isUsable}`,
     [accountIds],
   );

@@ -9,6 +9,8 @@ interface ChangedKeys {
   readonly where: string;
   readonly values: readonly unknown[];
   readonly revokes: boolean;
+  /** The limits of the keys change with it. */
+  readonly changesFunds?: boolean;
   /** The most keys to change. Default: all. */
   readonly most?: number;
 }
@@ -19,12 +21,13 @@ interface ChangedKeys {
  */
 export async function changeKeys(
   client: pg.PoolClient,
-  { where, values, revokes, most }: ChangedKeys,
+  { where, values, revokes, changesFunds = false, most }: ChangedKeys,
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ id: string }>(
     `with changing as (select k.id from api_keys k where ${where} order by k.id
        ${most === undefined ? '' : `limit ${most}`} for update)
-     update api_keys set ${revokes ? 'revoked_at = now(), ' : ''}generation = generation + 1
+     update api_keys set ${revokes ? 'revoked_at = now(), ' : ''}${changesFunds ? 'funds_version = funds_version + 1, ' : ''}
+       generation = generation + 1
      from changing where api_keys.id = changing.id returning api_keys.id`,
     [...values],
   );

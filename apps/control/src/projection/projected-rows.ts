@@ -1,5 +1,6 @@
 import { type KeyProjection, sealAccountRef, shardOfWallet, workspaceIdOf } from '@sotto/state';
 import type { SqlRow } from '../database/columns.ts';
+import { heldCompatible, heldExpiry, heldLimit } from '../database/held-rules.ts';
 import type { accounts, apiKeys, budgets, workspaces } from '../database/schema.ts';
 import { type BudgetOwner, budgetIdsOf, keysOfBudget, largestSum } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
@@ -26,22 +27,23 @@ export type KeyRow = Omit<
   SqlRow<typeof accounts, 'wallet_id'> & {
     preferences_version: string;
     counts_refusals: boolean;
+    workspace_models: string[] | null;
     is_usable: boolean;
     /** Null: the key was never rotated. */
     secrets: readonly { readonly hash: string; readonly ends_ms: number | null }[] | null;
   };
 
 /**
- * SQL: whether requests may use the key `k` of the account `a`, which the account `creator` created. Only such keys have a record. An
+ * SQL: whether requests may use the key `k` of the workspace `w` and the account `a`, which the account `creator` created. Only such keys have a record. An
  * expired one keeps it for some minutes, because Redis' clock decides when it ends.
  */
 export const isUsable = `(k.revoked_at is null and k.disabled_at is null and a.disabled_at is null
-  and creator.disabled_at is null and (k.expires_at is null or k.expires_at > now() - interval '5 minutes'))`;
+  and creator.disabled_at is null and coalesce(${heldExpiry} > now() - interval '5 minutes', true))`;
 
 export const keyQuery = `
-  select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, k.credit_limit_nusd, k.spent_nusd,
-    k.funds_version, k.generation, k.openai_compatible, k.limit_requests, k.limit_tokens, k.allowed_models, k.expires_at,
-    w.version as preferences_version, ${isUsable} as is_usable,
+  select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, ${heldLimit} as credit_limit_nusd,
+    k.spent_nusd, k.funds_version, k.generation, ${heldCompatible} as openai_compatible, k.limit_requests, k.limit_tokens,
+    k.allowed_models, w.policy_models as workspace_models, ${heldExpiry} as expires_at, w.version as preferences_version, ${isUsable} as is_usable,
     not exists (select from wallets where wallets.account_id = a.id) as counts_refusals,
     (select json_agg(json_build_object('hash', s.hash, 'ends_ms', floor(extract(epoch from s.ends_at) * 1000)))
      from key_secrets s where s.key_id = k.id) as secrets
@@ -85,6 +87,7 @@ export function keyProjection(row: KeyRow, { accountRefKey, limits }: KeyTerms):
       kind: row.kind,
       openaiCompatible: row.openai_compatible,
       ...(row.allowed_models === null ? {} : { allowedModels: row.allowed_models }),
+      ...(row.workspace_models === null ? {} : { workspaceModels: row.workspace_models }),
       accountRef: sealAccountRef(accountRefKey, {
         accountId: row.account_id,
         workspaceId: row.workspace_id,

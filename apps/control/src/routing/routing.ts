@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type EligibleModelsAnswer, routingContracts } from '@sotto/contract/control/routing';
 import { permitsAllOf, readPreferences } from '@sotto/router';
 import { AnswerCache } from '@sotto/server';
-import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
+import { allowsModel, type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
@@ -56,9 +56,9 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
       return changed.preferences;
     },
 
-    'GET /v1/routing/effective': async ({ caller: { preferences } }) => ({
-      preferences,
-      ...eligibleFor(preferences),
+    'GET /v1/routing/effective': async ({ caller }) => ({
+      preferences: caller.preferences,
+      data: eligibleFor(caller.preferences).data.filter(({ id }) => allowsModel(caller, id)),
     }),
 
     'POST /v1/routing/preview': async ({ caller, body }) => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { assertSameOrigin } from './same-origin.ts';
 
 const ours = 'https://sotto.example';
+const other = 'https://other.sotto.example';
+const extension = 'chrome-extension://abcdefghijklmnop';
 const cookie = '__Secure-sotto.session_token=abc.def';
 const verdict = (method: string, headers: Record<string, string>) => assertSameOrigin({ method, headers }, [ours]);
 
@@ -30,6 +32,21 @@ describe('assertSameOrigin', () => {
     ['a foreign referer', 'POST', { cookie, referer: `https://evil.example/?${ours}` }],
     ['a referer that is no URL', 'POST', { cookie, referer: 'about', 'content-type': 'application/json' }],
     ['a foreign DELETE', 'DELETE', { cookie, origin: 'https://evil.example' }],
+    [
+      'another origin that the browser calls same-site',
+      'POST',
+      { cookie, origin: other, 'sec-fetch-site': 'same-site' },
+    ],
+    [
+      'an extension’s page, which the browser calls user-made',
+      'POST',
+      { cookie, origin: extension, 'sec-fetch-site': 'none' },
+    ],
+    [
+      'a foreign page, in a form that the user sends again',
+      'POST',
+      { cookie, referer: `${other}/`, 'sec-fetch-site': 'none' },
+    ],
     ['a foreign origin despite a fine referer', 'POST', { cookie, origin: 'https://evil.example', referer: ours }],
   ])('refuses %s', (_name, method, headers) => {
     expect(verdict(method, headers)).toEqual({ ok: false, failed: 'foreign_origin' });

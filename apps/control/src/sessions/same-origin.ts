@@ -21,6 +21,10 @@ const accepted: SameOriginVerdict = { ok: true };
  * allowed origin (`Origin`, else `Referer`). It also passes if the browser itself calls it same-origin
  * (`Sec-Fetch-Site`, which scripts cannot set). A request with none of these headers passes if no form could have sent
  * it. Never throws.
+ *
+ * `same-origin` decides before `Origin`, because a page that sends no referrer has the origin `null`. It proves that our own page
+ * asks: browsers compare the page's origin with the address of the request, and tell it only over TLS and to loopback addresses.
+ * `none` proves less. Browsers also say it of requests by their extensions, and `Origin` then names the extension.
  */
 export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
   const { method, headers } = request;
@@ -30,10 +34,10 @@ export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: rea
 function comesFrom(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
   const { headers } = request;
   const fetchSite = headers['sec-fetch-site'];
-  if (fetchSite === 'same-origin' || fetchSite === 'none') return accepted;
+  if (fetchSite === 'same-origin') return accepted;
   const origin = headers.origin ?? originOf(headers.referer);
   if (origin !== undefined) return allowedOrigins.includes(origin) ? accepted : { ok: false, failed: 'foreign_origin' };
-  return isScripted(request) ? accepted : { ok: false, failed: 'no_origin' };
+  return fetchSite === 'none' || isScripted(request) ? accepted : { ok: false, failed: 'no_origin' };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   planRequest,
   policyObject,
   weakestReachableClass,
+  withinPolicy,
 } from '@sotto/router';
 import { describeBudget } from '@sotto/state';
 import { assertModelsAllowed, type Operation, ServiceError, type TicketRequest } from '@sotto/wire';
@@ -31,10 +32,12 @@ export async function mintTicket(
   key: PresentedKey,
   asked: TicketRequest,
 ): Promise<TicketAnswer> {
-  const context = deps.keeper.planning(key.preferences);
+  const catalog = deps.keeper.requireCatalog();
+  const { workspaceModels } = key;
+  const context = deps.keeper.planning(withinPolicy(key.preferences, { request: asked, catalog, workspaceModels }));
   const operation = operationOf(asked, context.catalog);
   if (!deps.offers(operation)) throw new ServiceError('media_disabled');
-  assertModelsAllowed(key.allowedModels, asked);
+  assertModelsAllowed(key, asked);
   const { bindings, needs } = readTicketQuestion(asked, operation);
   const plaintext = weakestReachableClass(asked, needs, context);
   // Routes with end-to-end encryption serve only requests that ask for it, and brokers reject a plaintext body with

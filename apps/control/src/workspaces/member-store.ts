@@ -17,6 +17,7 @@ type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
   email: string | null;
   role: WorkspaceRole;
   joined_at: Date;
+  is_disabled: boolean;
 };
 
 /** Returns everyone in a workspace, the owner first. Every role may read it. */
@@ -29,7 +30,7 @@ export async function listMembers(
   if (workspace instanceof Refused) return workspace;
   const list = {
     // The owner is the first: no member joined before the workspace was there.
-    select: `select i.account_id, u.email, i.role, i.joined_at from (
+    select: `select i.account_id, u.email, i.role, i.joined_at, a.disabled_at is not null as is_disabled from (
        select account_id, 'owner' as role, created_at as joined_at from workspaces where id = $1
        union all select account_id, role, created_at from workspace_members where workspace_id = $1) i
      join accounts a on a.id = i.account_id left join auth_user u on u.id = a.user_id where true`,
@@ -64,7 +65,7 @@ export async function changeRole(
     const { rows } = await client.query<Row>(
       `update workspace_members m set role = $3 from accounts a left join auth_user u on u.id = a.user_id
        where m.workspace_id = $1 and m.account_id = $2 and a.id = m.account_id
-       returning m.account_id, u.email, m.role, m.created_at as joined_at`,
+       returning m.account_id, u.email, m.role, m.created_at as joined_at, a.disabled_at is not null as is_disabled`,
       [workspace.id, memberId, role],
     );
     const [row] = rows;
@@ -116,9 +117,16 @@ async function revokeRights(
   return role !== undefined && mayDo(role, 'useOwnKeys') ? [] : revokeWorkspaceKeys(client, workspaceId, memberId);
 }
 
-const toAnswer = ({ account_id, email, role, joined_at: joinedAt }: Row): WorkspaceMemberAnswer => ({
+const toAnswer = ({
+  account_id,
+  email,
+  role,
+  joined_at: joinedAt,
+  is_disabled: disabled,
+}: Row): WorkspaceMemberAnswer => ({
   account_id,
   email,
   role,
   joined_at: joinedAt.toISOString(),
+  disabled,
 });

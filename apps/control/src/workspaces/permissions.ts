@@ -12,6 +12,7 @@ const weakestRoleFor = {
   useAllKeys: 'admin',
   rename: 'admin',
   writePreferences: 'admin',
+  writePolicy: 'admin',
   manageMembers: 'admin',
   readAudit: 'admin',
   setBudgets: 'admin',

@@ -4,6 +4,7 @@ import type { SqlRow } from '../database/columns.ts';
 import { type Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
 import { type WeakRole, type WorkspaceAction, weakRole } from './permissions.ts';
+import { policyOf, type WorkspacePolicy } from './policy.ts';
 
 /** An existing workspace, with the caller's role in it. */
 export interface WorkspaceAccess {
@@ -15,6 +16,7 @@ export interface WorkspaceAccess {
   readonly isDefault: boolean;
   readonly createdAt: Date;
   readonly preferences: unknown;
+  readonly policy: WorkspacePolicy;
   /** Role of the caller. */
   readonly role: WorkspaceRole;
 }
@@ -65,6 +67,7 @@ export async function findWorkspace(
 ): Promise<WorkspaceAccess | undefined> {
   const { rows } = await client.query<Row>(
     `select w.id, w.account_id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at, w.preferences,
+       w.policy_models, w.policy_key_limit_nusd, w.policy_key_days, w.policy_compatible,
        case when w.account_id = $1 then 'owner' else m.role end as role
      from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
      where w.deleted_at is null and (w.account_id = $1 or m.account_id = $1)
@@ -80,6 +83,7 @@ export async function findWorkspace(
       isDefault: row.is_default,
       createdAt: row.created_at,
       preferences: row.preferences,
+      policy: policyOf(row),
       role: row.role,
     }
   );

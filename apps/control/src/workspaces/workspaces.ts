@@ -10,10 +10,13 @@ import { projectBudgets } from '../projection/project-keys.ts';
 import type { Serve } from '../serve/serve.ts';
 import { defaultBudgetIsDue, giveDefaultBudgets } from './budget-settings.ts';
 import { serveInvitations } from './invitation-routes.ts';
+import { type PolicyRoutesDependencies, servePolicies } from './policy-routes.ts';
 import { requireWorkspace } from './require-workspace.ts';
 import { serveWorkspaces, type WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
-export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies, 'admitMail'> {
+export interface WorkspacesDependencies
+  extends Omit<WorkspaceRoutesDependencies, 'admitMail'>,
+    PolicyRoutesDependencies {
   /** `RATE_LIMIT_CONTROL`. */
   readonly controlLimit: number;
 }
@@ -21,6 +24,7 @@ export interface WorkspacesDependencies extends Omit<WorkspaceRoutesDependencies
 export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
   register({ app, serve }) {
     serveWorkspaces(serve, { ...deps, admitMail: invitationLimit(app, deps.controlLimit) });
+    servePolicies(serve, deps);
     serveInvitations(serve, deps);
     serveAudit(serve, deps.pool);
   },

@@ -36,6 +36,13 @@ export const membersQuery = (workspaceId: string) =>
     queryFn: ({ signal }) => callAll('GET /v1/workspaces/{id}/members', { params: { id: workspaceId }, signal }),
   });
 
+/** What bounds the keys of a workspace. */
+export const policyQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', workspaceId, 'policy'],
+    queryFn: ({ signal }) => call('GET /v1/workspaces/{id}/policy', { params: { id: workspaceId }, signal }),
+  });
+
 /** The public catalog: every model with its routes. */
 export const modelsQuery = queryOptions({
   queryKey: ['models'],

@@ -72,7 +72,7 @@ function readValue(name: string, field: BodyField, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   // Blanks may be part of a password.
   const text = /password/i.test(name) ? value : value.trim();
-  if (field.type === 'texts') return linesOf(text);
+  if (field.type === 'texts' && (text !== '' || field.nullable !== true)) return linesOf(text);
   const isNumber = field.type === 'number' || field.type === 'integer';
   if (text === '' && field.nullable === true) return null;
   if (text === '' && field.required !== true) return undefined;

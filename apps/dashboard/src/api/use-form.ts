@@ -222,8 +222,8 @@ export function useForm<Key extends BodyRoute, Result>(
 const boundsOf = (field: BodyField | undefined, required = false): Bounds => ({
   ...(field?.email === true ? { type: 'email' } : {}),
   inputMode: field?.type === 'number' ? 'decimal' : field?.type === 'integer' ? 'numeric' : undefined,
-  // A missing amount gets the same sentence as a wrong one.
-  required: required || (field?.required === true && field.type !== 'number'),
+  // A missing amount gets the same sentence as a wrong one. An empty field whose value may be null is one.
+  required: required || (field?.required === true && field.type !== 'number' && field.nullable !== true),
   minLength: field?.type === 'text' && (field.minLength ?? 0) > 1 ? field.minLength : undefined,
   maxLength: field?.maxLength,
 });

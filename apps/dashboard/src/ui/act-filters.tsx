@@ -23,6 +23,7 @@ export const workspaceKinds: ActKinds = {
     acts: ['budget_set', 'budget_removed', 'budget_settings_set', 'webhook_set', 'webhook_removed'],
   },
   routing: { label: 'Routing', acts: ['preferences_changed'] },
+  policy: { label: 'Policy', acts: ['policy_changed'] },
   workspace: {
     label: 'Workspace',
     acts: ['workspace_created', 'workspace_renamed', 'workspace_transferred', 'workspace_deleted'],

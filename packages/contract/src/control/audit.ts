@@ -22,6 +22,7 @@ const actNames = [
   'webhook_set',
   'webhook_removed',
   'preferences_changed',
+  'policy_changed',
   'key_created',
   'key_changed',
   'key_revoked',

@@ -17,6 +17,7 @@ import * as operator from './operator.ts';
 import * as orders from './orders.ts';
 import * as passkeys from './passkeys.ts';
 import * as webhooks from './payment-webhooks.ts';
+import * as policies from './policies.ts';
 import * as routing from './routing.ts';
 import * as secondFactor from './second-factor.ts';
 import * as sessions from './sessions.ts';
@@ -40,6 +41,7 @@ export type ControlContracts = typeof alerts.alertContracts &
   typeof keys.keyContracts &
   typeof operator.operatorContracts &
   typeof orders.orderContracts &
+  typeof policies.policyContracts &
   typeof routing.routingContracts &
   typeof signInContracts &
   typeof tickets.ticketContracts &
@@ -58,7 +60,10 @@ export const controlOrigin: OriginDescription = {
     { name: 'Catalog', description: 'Models, their routes and the measured health of these.' },
     { name: 'Routing', description: 'Routing preferences of workspaces, and their effect.' },
     { name: 'Account', description: 'Balance, usage and keys.' },
-    { name: 'Workspaces', description: 'Workspaces, their members, invitations, budgets and webhooks.' },
+    {
+      name: 'Workspaces',
+      description: 'Workspaces, their members, policies, invitations, budgets and webhooks.',
+    },
     { name: 'Billing', description: 'Orders, receipts, settings.' },
     {
       name: 'Anonymous wallets',
@@ -76,7 +81,21 @@ export const controlOrigin: OriginDescription = {
   ],
   schemas: [
     ...[wire, evidence, receipt, lists, service],
-    ...[alerts, audit, billing, catalog, connect, email, invitations, keys, operator, orders, passkeys, routing],
+    ...[
+      alerts,
+      audit,
+      billing,
+      catalog,
+      connect,
+      email,
+      invitations,
+      keys,
+      operator,
+      orders,
+      passkeys,
+      policies,
+      routing,
+    ],
     ...[secondFactor, sessions, signInWays, tickets, usage, user, wallets, webhooks, workspaces],
   ],
   routes: [
@@ -86,6 +105,7 @@ export const controlOrigin: OriginDescription = {
     ...describeRoutes('Account', usage.usageContracts),
     ...describeRoutes('Account', keys.keyContracts),
     ...describeRoutes('Workspaces', workspaces.workspaceContracts),
+    ...describeRoutes('Workspaces', policies.policyContracts),
     ...describeRoutes('Workspaces', alerts.alertContracts),
     ...describeRoutes('Workspaces', invitations.invitationContracts),
     ...describeRoutes('Billing', billing.billingContracts),

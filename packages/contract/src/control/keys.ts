@@ -4,7 +4,19 @@ import { contracts } from '../contract.ts';
 import { instant, keyTag, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
 
-/** A key as its owner sees it. Only the answer that created or rotated it has `key`. */
+/** The fields of a key that an admin can lock by setting them on another's key. */
+export const lockableFields = [
+  'credit_limit_usd',
+  'openai_compatible',
+  'expires_at',
+  'allowed_models',
+  'requests_per_minute',
+  'tokens_per_minute',
+  'disabled',
+] as const;
+export type LockableField = (typeof lockableFields)[number];
+
+/** A key as its owner sees it, with the rules that hold: the stricter of its own and the workspace's policy. Only the answer that created or rotated it has `key`. */
 export const keyAnswerSchema = z.strictObject({
   id: z.uuid(),
   name: z.string(),
@@ -13,10 +25,12 @@ export const keyAnswerSchema = z.strictObject({
   /** The account that created it. */
   created_by: z.uuid(),
   preview: z.string(),
-  credit_limit_usd: usd.nullable(),
+  credit_limit_usd: usd
+    .nullable()
+    .describe('Null: neither the key nor the policy of its workspace limits what it can spend.'),
   spent_usd: usd,
   openai_compatible: z.boolean(),
-  /** The models that its requests may name. Null: all. */
+  /** The models that its requests may name, as ids or patterns. Null: all. The policy of its workspace may allow fewer. */
   allowed_models: z.array(z.string()).nullable(),
   /** Its own rate limits, below those of the deployment. Null: those of the deployment. */
   requests_per_minute: z.int().nullable(),
@@ -28,6 +42,9 @@ export const keyAnswerSchema = z.strictObject({
   expires_at: instant.nullable(),
   disabled_at: instant.nullable(),
   revoked_at: instant.nullable(),
+  locked: z
+    .array(z.enum(lockableFields))
+    .describe('The fields that an admin set. Only admins of the workspace can change them.'),
   /** Earlier secrets that still work, after the key was rotated. */
   old_secrets: z.array(z.strictObject({ preview: z.string(), ends_at: instant })),
   key: z.string().optional().describe('The secret. Only in the answer that created it.'),
@@ -49,10 +66,18 @@ const creditLimit = z.number().min(0).max(1_000_000);
 /** The largest number that the column holds. The deployment's own limit is lower. */
 const perMinute = z.int().min(1).max(2_147_483_647);
 
+/** A model id, or a pattern of ids. */
+export const modelPattern = z.string().min(1).max(256);
+
 /** When a key expires, which model ids its requests may name, and its own rate limits. */
 const keyRules = {
   expires_at: z.iso.datetime().max(64).nullish(),
-  allowed_models: z.array(z.string().min(1).max(256)).min(1).max(100).nullish(),
+  allowed_models: z
+    .array(modelPattern)
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('Ids of models, or patterns such as `acme/*`, in which `*` stands for any characters.'),
   requests_per_minute: perMinute.nullish(),
   tokens_per_minute: perMinute.nullish(),
 };
@@ -124,8 +149,9 @@ export const keyContracts = contracts({
     operationId: 'updateKey',
     summary: 'Change a key',
     description:
-      'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag. A key that is `disabled` is refused, ' +
-      'and so are its unused tickets, until it is enabled again.',
+      'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag of the key, but not what the policy ' +
+      'of its workspace sets. A key that is `disabled` is refused, and so are its unused tickets, until it is enabled again. What an admin ' +
+      "restricts on another's key is `locked`: only admins can change it.",
     credentials: ['session'],
     params: { id },
     body: updateKeySchema,

@@ -31,6 +31,9 @@ export const workspaceMemberAnswerSchema = z.strictObject({
   email: z.string().nullable(),
   role: workspaceRole,
   joined_at: instant,
+  disabled: z
+    .boolean()
+    .describe('Whether an operator disabled the account. Its keys here do not work then, and it cannot sign in.'),
 });
 export type WorkspaceMemberAnswer = z.infer<typeof workspaceMemberAnswerSchema>;
 

@@ -1,7 +1,9 @@
 import {
+  allowsModel,
   autoModelId,
   type ModelAnswer,
   type ModelListAnswer,
+  type ModelRules,
   type RouteAnswer,
   relayAttacksOnFamily,
 } from '@sotto/wire';
@@ -10,14 +12,10 @@ import { planRequest } from '../plan/plan-request.ts';
 import type { PlanningContext } from '../plan/planning-context.ts';
 import type { Model, Route } from './catalog.ts';
 
-/** The models and their routes as users see them. `created` is in Unix seconds. */
-export function modelList(
-  context: PlanningContext,
-  created: number,
-  allowed?: readonly string[] | undefined,
-): ModelListAnswer {
+/** The models and their routes as users see them, those that the rules of a key allow. `created` is in Unix seconds. */
+export function modelList(context: PlanningContext, created: number, rules: ModelRules = {}): ModelListAnswer {
   const models = [...context.catalog.models.values()].filter((model) => model.routes.length > 0);
-  const isAllowed = ({ id }: { readonly id: string }): boolean => allowed === undefined || allowed.includes(id);
+  const isAllowed = ({ id }: { readonly id: string }): boolean => allowsModel(rules, id);
   const entries = models.filter(isAllowed).map((model) => modelEntry(model, context, created));
   return { object: 'list', data: [...[autoEntry(created)].filter(isAllowed), ...entries] };
 }

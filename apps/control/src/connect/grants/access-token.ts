@@ -6,13 +6,14 @@ import { z } from 'zod';
 import type { PresentedToken } from '../../credentials/presented-key.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectArtifacts } from '../../database/connect-schema.ts';
+import { heldExpiry } from '../../database/held-rules.ts';
 import type { accounts, apiKeys, workspaces } from '../../database/schema.ts';
 import { artifactId, openPayload } from '../protocol/artifact-store.ts';
 
 type Row = SqlRow<typeof connectArtifacts, 'payload'> &
   SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation'> &
   SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences' | 'version'> & {
+  SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & {
     granted_by: string;
     grant_scopes: readonly string[];
     app_scopes: readonly string[];
@@ -33,11 +34,11 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
   if (!shape.test(secret)) return undefined;
   const { rows } = await pool.query<Row>(
     `select t.payload, g.account_id as granted_by, g.scopes as grant_scopes, p.scopes as app_scopes, k.id as key_id,
-       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences, w.version
+       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences, w.version, w.policy_models
      from connect_artifacts t join connect_grants g on g.id = t.grant_id join connect_apps p on p.id = g.app_id
      join api_keys k on k.id = g.key_id join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts person on person.id = g.account_id
-     where t.id = $1 and t.expires_at > now() and g.expires_at > now() and k.revoked_at is null
+     where t.id = $1 and t.expires_at > now() and least(g.expires_at, ${heldExpiry}) > now() and k.revoked_at is null
        and p.disabled_at is null and person.user_id is not null and person.disabled_at is null
        and a.disabled_at is null`,
     [artifactId(kind, secret)],
@@ -60,6 +61,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
       generation: generationOf(row.generation, Number(row.version)),
       preferences: preferencesSchema.parse(row.preferences),
       allowedModels: undefined,
+      workspaceModels: row.policy_models ?? undefined,
     },
   };
 }

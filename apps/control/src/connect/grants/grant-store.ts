@@ -6,6 +6,7 @@ import { type Nusd, nusdToUsd } from '@sotto/money';
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
+import { heldExpiry, heldLimit } from '../../database/held-rules.ts';
 import { Refused, refused } from '../../database/refused.ts';
 import type { apiKeys } from '../../database/schema.ts';
 import { insertKey } from '../../keys/key-store.ts';
@@ -32,7 +33,8 @@ export async function listGrants(
   const [column, id] = 'workspaceId' in of ? ['k.workspace_id', of.workspaceId] : ['g.account_id', of.accountId];
   const { rows } = await pool.query<Row>(
     `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
-       g.account_id, g.key_id, k.credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at, g.expires_at, k.revoked_at
+       g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at,
+       least(g.expires_at, ${heldExpiry}) as expires_at, k.revoked_at
      from connect_grants g join connect_apps p on p.id = g.app_id join api_keys k on k.id = g.key_id
      join workspaces w on w.id = k.workspace_id
      where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
@@ -44,8 +46,8 @@ export async function listGrants(
 /** Whether an account has an active grant for an app. */
 export async function hasActiveGrant(pool: pg.Pool, accountId: string, appId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `select 1 from connect_grants g join api_keys k on k.id = g.key_id
-     where g.account_id = $1 and g.app_id = $2 and k.revoked_at is null and g.expires_at > now() limit 1`,
+    `select 1 from connect_grants g join api_keys k on k.id = g.key_id join workspaces w on w.id = k.workspace_id
+     where g.account_id = $1 and g.app_id = $2 and k.revoked_at is null and least(g.expires_at, ${heldExpiry}) > now() limit 1`,
     [accountId, appId],
   );
   return (rowCount ?? 0) > 0;
@@ -101,7 +103,7 @@ export interface NewGrant {
   /** Undefined: the account's default workspace. */
   readonly workspaceId: string | undefined;
   readonly maxima: Maxima;
-  /** Undefined: no limit. */
+  /** Undefined: none but the policy's. */
   readonly creditLimitNusd: Nusd | undefined;
 }
 
@@ -115,17 +117,27 @@ export interface CreatedGrant {
   readonly keyIds: readonly string[];
 }
 
+/** A limit above the largest that the workspace's policy allows. */
+export interface BeyondPolicy {
+  readonly why: 'beyond_policy';
+  readonly mostNusd: Nusd;
+}
+
 /** Creates a grant with its key, within the caller's transaction. `app_changed`: the app was disabled or changed since it asked. */
 export async function createGrant(
   client: pg.PoolClient,
   grant: NewGrant,
-): Promise<CreatedGrant | Refused<NoAccess | AtMaximum | { readonly why: 'app_changed' }>> {
+): Promise<CreatedGrant | Refused<NoAccess | AtMaximum | BeyondPolicy | { readonly why: 'app_changed' }>> {
   const workspace = await lockWorkspace(client, {
     accountId: grant.accountId,
     workspaceId: grant.workspaceId,
     action: 'useOwnKeys',
   });
   if (workspace instanceof Refused) return workspace;
+  const { maxKeyLimitNusd: mostNusd } = workspace.policy;
+  const { creditLimitNusd } = grant;
+  if (mostNusd !== null && creditLimitNusd !== undefined && creditLimitNusd > mostNusd)
+    return new Refused({ why: 'beyond_policy', mostNusd });
   const { rows } = await client.query<{ name: string }>(
     'select name from connect_apps where id = $1 and disabled_at is null and redirect_uris ? $2 for share',
     [grant.appId, grant.redirectUri],
@@ -145,7 +157,7 @@ export async function createGrant(
     workspaceId: workspace.id,
     kind: 'inference',
     name: app.name,
-    creditLimitNusd: grant.creditLimitNusd,
+    creditLimitNusd,
     openaiCompatible: false,
   });
   const grantId = randomUUID();

@@ -2,6 +2,7 @@ import type { Maxima } from '@sotto/contract';
 import type { AppScope } from '@sotto/contract/control/app-scopes';
 import { type AnswerInteraction, interactionContracts } from '@sotto/contract/control/connect';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { nusdToUsd } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
@@ -18,7 +19,7 @@ import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
 import { accessErrors } from '../../workspaces/require-workspace.ts';
 import { listWorkspaces } from '../../workspaces/workspace-store.ts';
-import { createGrant, hasActiveGrant } from '../grants/grant-store.ts';
+import { type BeyondPolicy, createGrant, hasActiveGrant } from '../grants/grant-store.ts';
 import { cookieValue, type OidcProvider, requestCookieName } from '../protocol/provider.ts';
 import { type AppRequest, claimRequest, type Interaction, markAnswered, readAppRequest } from './app-request.ts';
 
@@ -158,7 +159,16 @@ const requestErrors = {
     }),
 };
 
-const grantErrors = { ...accessErrors, ...maximumErrors, ...requestErrors };
+const grantErrors = {
+  ...accessErrors,
+  ...maximumErrors,
+  ...requestErrors,
+  beyond_policy: ({ mostNusd }: BeyondPolicy) =>
+    new ServiceError('invalid_request', {
+      message: `\`credit_limit_usd\` is above ${nusdToUsd(mostNusd)}, the most that the policy of this workspace allows.`,
+      param: 'credit_limit_usd',
+    }),
+};
 
 const openedByAnother = (): ServiceError =>
   new ServiceError('forbidden', {

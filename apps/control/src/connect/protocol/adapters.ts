@@ -4,6 +4,7 @@ import type { Adapter, AdapterFactory, AdapterPayload, errors } from 'oidc-provi
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
+import { heldExpiry } from '../../database/held-rules.ts';
 import { isUuid } from '../../database/is-uuid.ts';
 import { type EndDependencies, endGrant } from '../grants/end-grants.ts';
 import { ArtifactStore } from './artifact-store.ts';
@@ -108,9 +109,11 @@ const seconds = (at: Date): number => Math.floor(at.getTime() / 1000);
 async function findGrantPayload(pool: pg.Pool, grantId: string): Promise<AdapterPayload | undefined> {
   if (!isUuid(grantId)) return undefined;
   const { rows } = await pool.query<GrantRow>(
-    `select g.app_id, g.account_id, g.scopes, p.scopes as app_scopes, g.created_at, g.expires_at
+    `select g.app_id, g.account_id, g.scopes, p.scopes as app_scopes, g.created_at,
+       least(g.expires_at, ${heldExpiry}) as expires_at
      from connect_grants g join api_keys k on k.id = g.key_id join connect_apps p on p.id = g.app_id
-     where g.id = $1 and k.revoked_at is null and p.disabled_at is null and g.expires_at > now()`,
+     join workspaces w on w.id = k.workspace_id
+     where g.id = $1 and k.revoked_at is null and p.disabled_at is null and least(g.expires_at, ${heldExpiry}) > now()`,
     [grantId],
   );
   const [row] = rows;

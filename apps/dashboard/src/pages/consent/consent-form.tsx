@@ -1,6 +1,9 @@
 import type { InteractionAnswer } from '@sotto/contract/control/connect';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { policyQuery } from '../../api/queries.ts';
 import { useForm } from '../../api/use-form.ts';
+import { formatUsd } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -12,11 +15,18 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
   const asks = (wanted: string): boolean => scopes.some(({ scope }) => scope === wanted);
   const spends = asks('inference');
   const [isUnlimited, setUnlimited] = useState(false);
+  const [workspaceId, setWorkspaceId] = useState(workspaces[0]?.id ?? '');
+  const { data: policy } = useQuery({ ...policyQuery(workspaceId), enabled: workspaceId !== '' });
+  const most = policy?.max_key_limit_usd ?? undefined;
   const form = useForm('POST /v1/connect/interactions/{uid}', {
     params: { uid },
     // The limit is small: enough to try an app, little to lose.
-    start: { workspace_id: workspaces[0]?.id ?? '', credit_limit_usd: 5 },
-    rest: { decision: 'allow', ...(spends && isUnlimited ? { credit_limit_usd: null } : {}) },
+    start: { credit_limit_usd: Math.min(5, most ?? 5) },
+    rest: {
+      decision: 'allow',
+      ...(asks('inference') || asks('usage:read') ? { workspace_id: workspaceId } : {}),
+      ...(spends && isUnlimited ? { credit_limit_usd: null } : {}),
+    },
     onSuccess: ({ redirect_to: next }) => window.location.assign(next),
   });
   const { change } = form;
@@ -45,7 +55,8 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
     >
       {(spends || asks('usage:read')) && (
         <SelectField
-          {...form.choice('workspace_id')}
+          value={workspaceId}
+          onChange={setWorkspaceId}
           label="Workspace"
           hint="The app uses this workspace’s models and preferences, and sees its usage. The owner pays."
           disabled={isOver}
@@ -55,13 +66,18 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
       {spends && (
         <div className="space-y-3">
           <TextField
-            {...(isUnlimited ? { value: '', readOnly: true } : form.text('credit_limit_usd', { accepts: isAmount }))}
+            {...(isUnlimited
+              ? { value: '', readOnly: true }
+              : form.text('credit_limit_usd', {
+                  accepts: (usd) => isAmount(usd) && (most === undefined || Number(usd) <= most),
+                }))}
             label="Spending limit (USD)"
+            hint={most === undefined ? undefined : `At most ${formatUsd(most)}, by the workspace’s policy.`}
             disabled={isUnlimited || isOver}
           />
           <CheckField
-            label="No limit"
-            hint="Up to the whole balance."
+            label={most === undefined ? 'No limit' : 'As much as the policy allows'}
+            hint={most === undefined ? 'Up to the whole balance.' : `Up to the ${formatUsd(most)} of the policy.`}
             checked={isUnlimited}
             disabled={isOver}
             onChange={setUnlimited}

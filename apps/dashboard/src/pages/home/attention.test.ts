@@ -17,7 +17,14 @@ const texts = (facts: Partial<AttentionFacts>): readonly string[] =>
 const key = (id: string, more: Partial<KeyAnswer> = {}): KeyAnswer => ({
   ...{ id, name: `key ${id}`, kind: 'inference', workspace_id: 'w', created_by: 'ann', preview: '' },
   ...{ credit_limit_usd: null, spent_usd: 0, openai_compatible: true, created_at: at },
-  ...{ allowed_models: null, requests_per_minute: null, tokens_per_minute: null, tag: null, old_secrets: [] },
+  ...{
+    allowed_models: null,
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    tag: null,
+    locked: [],
+    old_secrets: [],
+  },
   ...{ last_used_at: null, expires_at: null, disabled_at: null, revoked_at: null, ...more },
 });
 const budget = (limit: number, spent: number, more: Partial<BudgetAnswer> = {}): BudgetAnswer => ({

@@ -9,10 +9,18 @@ import type { RowAction } from '../../ui/resource.tsx';
 import { Truncated } from '../../ui/text.tsx';
 import { ChangeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx';
 
-/** What a user who may change a key can do with it, and undo. */
-export const changesOf = (apiKey: KeyAnswer): readonly RowAction[] => [
-  { label: 'Change', icon: Pencil, does: { dialog: (onClose) => <ChangeKeyDialog {...{ apiKey, onClose }} /> } },
+/** What a user who may change a key can do with it, and undo. Only an admin enables a key that an admin disabled. */
+export const changesOf = (apiKey: KeyAnswer, isAdmin: boolean): readonly RowAction[] => [
+  {
+    label: 'Change',
+    icon: Pencil,
+    does: { dialog: (onClose) => <ChangeKeyDialog {...{ apiKey, isAdmin, onClose }} /> },
+  },
   { label: 'Rotate', icon: RefreshCw, does: { dialog: (onClose) => <RotateKeyDialog {...{ apiKey, onClose }} /> } },
+  ...(isAdmin || !apiKey.locked.includes('disabled') ? [switchOf(apiKey)] : []),
+];
+
+const switchOf = (apiKey: KeyAnswer): RowAction =>
   apiKey.disabled_at === null
     ? {
         label: 'Disable',
@@ -34,8 +42,7 @@ export const changesOf = (apiKey: KeyAnswer): readonly RowAction[] => [
           action: 'Enable key',
           change: switching(apiKey, false),
         }),
-      },
-];
+      };
 
 const switching = ({ id, name }: KeyAnswer, disabled: boolean) => ({
   mutationFn: () => call('PATCH /v1/keys/{id}', { params: { id }, body: { disabled } }),

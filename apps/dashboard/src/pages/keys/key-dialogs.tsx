@@ -7,7 +7,7 @@ import { RadioCards, SelectField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
 import { KeyFields } from './key-fields.tsx';
-import { mayMakeManagementKeys } from './key-rules.ts';
+import { mayChangeAllKeys, mayMakeManagementKeys } from './key-rules.ts';
 
 interface DialogProps {
   readonly onClose: () => void;
@@ -48,13 +48,22 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
           ]}
         />
       )}
-      <KeyFields form={form} isInference={kind.value === 'inference'} />
+      <KeyFields
+        form={form}
+        workspaceId={workspace.id}
+        isInference={kind.value === 'inference'}
+        isAdmin={mayChangeAllKeys(workspace.role)}
+      />
     </SecretDialog>
   );
 }
 
 /** Changes name, limits and access of a key. */
-export function ChangeKeyDialog({ apiKey, onClose }: DialogProps & { readonly apiKey: KeyAnswer }) {
+export function ChangeKeyDialog({
+  apiKey,
+  isAdmin,
+  onClose,
+}: DialogProps & { readonly apiKey: KeyAnswer; readonly isAdmin: boolean }) {
   const form = useForm('PATCH /v1/keys/{id}', {
     params: { id: apiKey.id },
     start: apiKey,
@@ -64,7 +73,13 @@ export function ChangeKeyDialog({ apiKey, onClose }: DialogProps & { readonly ap
   });
   return (
     <FormDialog form={form} action="Save" title={`Change “${apiKey.name}”`} onClose={onClose}>
-      <KeyFields form={form} isInference={apiKey.kind === 'inference'} apiKey={apiKey} />
+      <KeyFields
+        form={form}
+        workspaceId={apiKey.workspace_id}
+        isInference={apiKey.kind === 'inference'}
+        apiKey={apiKey}
+        isAdmin={isAdmin}
+      />
     </FormDialog>
   );
 }

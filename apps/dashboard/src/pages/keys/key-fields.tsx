@@ -1,8 +1,10 @@
-import type { KeyAnswer, UpdateKey } from '@sotto/contract/control/keys';
+import type { KeyAnswer, LockableField, UpdateKey } from '@sotto/contract/control/keys';
+import type { WorkspacePolicyAnswer } from '@sotto/contract/control/policies';
+import { matchesAny } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
-import { modelsQuery } from '../../api/queries.ts';
+import { modelsQuery, policyQuery } from '../../api/queries.ts';
 import type { FormFields } from '../../api/use-form.ts';
-import { formatUsd } from '../../format/format.ts';
+import { formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
 import { autoModelId } from '../../models/model-options.ts';
 import { CheckList } from '../../ui/check-list.tsx';
 import { DayField } from '../../ui/draft-fields.tsx';
@@ -27,40 +29,42 @@ function endOf(day: string): string | null {
 
 interface KeyFieldsProps {
   readonly form: KeyForm;
+  readonly workspaceId: string;
   /** Shows the fields that only inference keys have. */
   readonly isInference: boolean;
   /** Undefined: a new one. */
   readonly apiKey?: KeyAnswer;
+  /** The user may change what an admin set. */
+  readonly isAdmin: boolean;
 }
 
 /** The fields that are folded away. */
 const folded = ['expires_at', 'allowed_models', 'requests_per_minute', 'tokens_per_minute'] as const;
 
-/** The fields for a new and for an existing key. */
-export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
+const dayMs = 86_400_000;
+
+/** When a policy ends a key at the latest, in Unix ms. */
+const latestEnd = (policy: WorkspacePolicyAnswer | undefined, apiKey: KeyAnswer | undefined): number =>
+  policy?.max_key_days == null
+    ? Number.POSITIVE_INFINITY
+    : (apiKey === undefined ? Date.now() : Date.parse(apiKey.created_at)) + policy.max_key_days * dayMs;
+
+/** The fields for a new and for an existing key, within the workspace's policy. */
+export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: KeyFieldsProps) {
+  const { data: policy } = useQuery(policyQuery(workspaceId));
   const isOpen = folded.some((field) => form.errorAt(field) !== undefined);
-  const expiry = form.choiceOrNull('expires_at', {
-    mistake: 'Choose today or a later day. Revoke a key to end it now.',
-    accepts: (at) => at == null || at === apiKey?.expires_at || Date.parse(at) > Date.now(),
-  });
-  const begun = apiKey?.expires_at ?? null;
-  const lastDay = (
-    <DayField
-      label="Last day"
-      hint="The key works through this day, in your time zone. Empty: it does not expire."
-      error={form.errorAt('expires_at')}
-      mayBeEmpty
-      value={lastDayOf(expiry.value)}
-      // A program may have chosen an hour within the day. Keep it if the user chooses the same day.
-      onChange={(day) => expiry.onChange(day === lastDayOf(begun) ? begun : endOf(day))}
-    />
-  );
+  const isLocked = (field: LockableField): boolean => !isAdmin && apiKey?.locked.includes(field) === true;
   const name = (
     <TextField
       {...form.text('name', { required: true })}
       label="Name"
       hint="The place where you use it, such as “laptop” or “nightly job”. Only people in this workspace see it."
     />
+  );
+  const lastDay = isLocked('expires_at') ? (
+    <SetByAdmin label="Last day" value={apiKey?.expires_at == null ? 'None' : formatLastDay(apiKey.expires_at)} />
+  ) : (
+    <LastDay {...{ form, apiKey }} latest={latestEnd(policy, apiKey)} />
   );
   if (!isInference) {
     return (
@@ -70,54 +74,136 @@ export function KeyFields({ form, isInference, apiKey }: KeyFieldsProps) {
       </>
     );
   }
-  const compatible = form.toggle('openai_compatible');
   const count = { mistake: 'Enter a whole number above 0. Leave it empty for the limit of this deployment.' };
+  const most = policy?.max_key_limit_usd ?? undefined;
   return (
     <>
       {name}
-      <TextField
-        {...form.text('credit_limit_usd', {
-          // A limit of 0 would be a key that can do nothing.
-          accepts: (usd) => usd !== 0,
-          mistake: 'Enter an amount above 0, such as 5 or 0.50, at most 1,000,000. Leave it empty for no limit.',
-        })}
-        label="Limit in USD"
-        hint={`The total that it can spend. Empty: only the balance limits it.${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
-        placeholder="No limit"
-      />
+      {isLocked('credit_limit_usd') ? (
+        <SetByAdmin label="Limit in USD" value={formatUsd(apiKey?.credit_limit_usd ?? 0)} />
+      ) : (
+        <TextField
+          {...form.text('credit_limit_usd', {
+            // A limit of 0 would be a key that can do nothing.
+            accepts: (usd) => usd !== 0 && (usd == null || most === undefined || usd <= most),
+            mistake: `Enter an amount above 0, such as 5 or 0.50, at most ${most === undefined ? '1,000,000' : formatUsd(most)}. Leave it empty for ${most === undefined ? 'no limit' : formatUsd(most)}.`,
+          })}
+          label="Limit in USD"
+          hint={`The total that it can spend. ${most === undefined ? 'Empty: only the balance limits it.' : `At most ${formatUsd(most)}, by the workspace’s policy.`}${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
+          placeholder={most === undefined ? 'No limit' : formatUsd(most)}
+        />
+      )}
       <TextField
         {...form.text('tag')}
         label="Tag"
         hint="Groups what the key spends, such as a cost centre. Empty: no tag."
         maxLength={100}
       />
-      <SwitchField
-        {...compatible}
-        label="Works with any OpenAI client"
-        hint={
-          compatible.checked
-            ? 'Programs may send the key with the content. The broker then sees both while a request runs, and can link the request to this key. Tickets work, too.'
-            : 'The key only gets tickets and never travels with content. Use our client, or request a ticket before each request.'
-        }
-      />
+      {isLocked('openai_compatible') ? (
+        <SetByAdmin label="Works with any OpenAI client" value="No: it only gets tickets" />
+      ) : (
+        <Compatibility form={form} isAllowed={policy?.openai_compatible !== false} />
+      )}
       <details className="rounded-xl border border-line px-4 py-3" {...(isOpen ? { open: true } : {})}>
         <summary className="cursor-pointer font-medium">Expiry, models and rate limits</summary>
         <div className="mt-4 space-y-5">
           {lastDay}
-          <AllowedModels {...form.choiceOrNull('allowed_models')} error={form.errorAt('allowed_models')} />
-          <TextField
-            {...form.text('requests_per_minute', count)}
-            label="Requests per minute"
-            placeholder="The limit of this deployment"
-          />
-          <TextField
-            {...form.text('tokens_per_minute', count)}
-            label="Tokens per minute"
-            placeholder="The limit of this deployment"
-          />
+          {isLocked('allowed_models') ? (
+            <SetByAdmin label="Allowed models" value={apiKey?.allowed_models?.join(', ') ?? ''} />
+          ) : (
+            <AllowedModels
+              {...form.choiceOrNull('allowed_models')}
+              error={form.errorAt('allowed_models')}
+              within={policy?.allowed_models ?? undefined}
+            />
+          )}
+          {isLocked('requests_per_minute') ? (
+            <SetByAdmin label="Requests per minute" value={String(apiKey?.requests_per_minute)} />
+          ) : (
+            <TextField
+              {...form.text('requests_per_minute', count)}
+              label="Requests per minute"
+              placeholder="The limit of this deployment"
+            />
+          )}
+          {isLocked('tokens_per_minute') ? (
+            <SetByAdmin label="Tokens per minute" value={String(apiKey?.tokens_per_minute)} />
+          ) : (
+            <TextField
+              {...form.text('tokens_per_minute', count)}
+              label="Tokens per minute"
+              placeholder="The limit of this deployment"
+            />
+          )}
         </div>
       </details>
     </>
+  );
+}
+
+const SetByAdmin = ({ label, value }: { label: string; value: string }) => (
+  <div className="space-y-1">
+    <p className="text-sm font-medium">{label}</p>
+    <p className="wrap-anywhere">{value}</p>
+    <p className="text-sm text-muted">An admin of this workspace set this. Only admins can change it.</p>
+  </div>
+);
+
+interface LastDayProps extends Pick<KeyFieldsProps, 'form'> {
+  readonly apiKey: KeyAnswer | undefined;
+  /** Unix ms. */
+  readonly latest: number;
+}
+
+function LastDay({ form, apiKey, latest }: LastDayProps) {
+  const isBound = latest !== Number.POSITIVE_INFINITY;
+  const expiry = form.choiceOrNull('expires_at', {
+    mistake: `Choose today or a later day${isBound ? ', within the workspace’s policy' : ''}. Revoke a key to end it now.`,
+    accepts: (at) =>
+      at == null || at === apiKey?.expires_at || (Date.parse(at) > Date.now() && Date.parse(at) <= latest),
+  });
+  const begun = apiKey?.expires_at ?? null;
+  return (
+    <DayField
+      label="Last day"
+      hint={
+        isBound
+          ? `The key works through this day, in your time zone. The workspace’s policy ends it on ${formatInstant(new Date(latest).toISOString())} at the latest.`
+          : 'The key works through this day, in your time zone. Empty: it does not expire.'
+      }
+      error={form.errorAt('expires_at')}
+      mayBeEmpty
+      value={lastDayOf(expiry.value)}
+      // A program may have chosen an hour within the day. Keep it if the user chooses the same day.
+      onChange={(day) => expiry.onChange(day === lastDayOf(begun) ? begun : endOf(day))}
+    />
+  );
+}
+
+function Compatibility({ form, isAllowed }: Pick<KeyFieldsProps, 'form'> & { readonly isAllowed: boolean }) {
+  const label = 'Works with any OpenAI client';
+  // A switch that is not shown is not sent, so a new key gets what the policy allows.
+  if (!isAllowed) {
+    return (
+      <div className="space-y-1">
+        <p className="text-sm font-medium">{label}</p>
+        <p className="text-sm text-muted">
+          No: the workspace’s policy allows only tickets. The key never travels with content.
+        </p>
+      </div>
+    );
+  }
+  const compatible = form.toggle('openai_compatible');
+  return (
+    <SwitchField
+      {...compatible}
+      label={label}
+      hint={
+        compatible.checked
+          ? 'Programs may send the key with the content. The broker then sees both while a request runs, and can link the request to this key. Tickets work, too.'
+          : 'The key only gets tickets and never travels with content. Use our client, or request a ticket before each request.'
+      }
+    />
   );
 }
 
@@ -126,17 +212,21 @@ interface AllowedModelsProps {
   readonly value: readonly string[] | null;
   readonly error: string | undefined;
   readonly onChange: (chosen: string[] | null) => void;
+  /** The patterns of the workspace's policy. Undefined: all models. */
+  readonly within: readonly string[] | undefined;
 }
 
-function AllowedModels({ value, error, onChange }: AllowedModelsProps) {
+function AllowedModels({ value, error, onChange, within }: AllowedModelsProps) {
   const { data: models = [] } = useQuery(modelsQuery);
   const chosen = value ?? [];
+  const offered = models.map(({ id }) => id).filter((id) => within === undefined || matchesAny(within, id));
   // A model that left the catalog can still be unchecked.
-  const ids = [...new Set([...chosen, autoModelId, ...models.map(({ id }) => id)])].sort();
+  const ids = [...new Set([...chosen, autoModelId, ...offered])].sort();
+  const all = within === undefined ? 'all models' : `all that the workspace’s policy allows (${within.join(', ')})`;
   return (
     <CheckList
       legend="Allowed models"
-      hint="Requests for other models are refused, and cost nothing. None checked: all models."
+      hint={`Requests for other models are refused, and cost nothing. None checked: ${all}.`}
       error={error}
       items={ids.map((id) => ({ id, label: id }))}
       isChecked={(id) => chosen.includes(id)}

@@ -21,6 +21,7 @@ const key = (changes: Partial<KeyAnswer>): KeyAnswer => ({
   expires_at: null,
   disabled_at: null,
   revoked_at: null,
+  locked: [],
   old_secrets: [],
   ...changes,
 });

@@ -13,6 +13,9 @@ export const mayMakeKeys = (role: WorkspaceRole): boolean => isRoleAtLeast(role,
 /** A management key reads the balance and usage of the whole account. */
 export const mayMakeManagementKeys = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'owner');
 
+/** Whether this user can change the keys of all members, and what an admin set on one. */
+export const mayChangeAllKeys = (role: WorkspaceRole): boolean => isRoleAtLeast(role, 'admin');
+
 /** Whether this user can change and revoke a key (`workspaces/permissions.ts` of control). */
 export function mayChange(key: KeyAnswer, { role, accountId }: Reader): boolean {
   if (key.revoked_at !== null) return false;

@@ -9,7 +9,7 @@ import { Rows } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Instant, ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { changesOf, revokeOf } from './key-actions.tsx';
-import { limitOf, limitTones, mayChange } from './key-rules.ts';
+import { limitOf, limitTones, mayChange, mayChangeAllKeys } from './key-rules.ts';
 
 interface KeyTableProps {
   readonly keys: readonly KeyAnswer[];
@@ -20,6 +20,8 @@ interface KeyTableProps {
   readonly ownAccountId: string | undefined;
   /** Names the account that created a key. Undefined until the members are loaded. */
   readonly ownerOf: (key: KeyAnswer) => string | undefined;
+  /** Whether an operator disabled the account that created a key, so that the key does not work. */
+  readonly isOwnerDisabled: (key: KeyAnswer) => boolean;
   /** The monthly budget of each key that has one. */
   readonly budgets: ReadonlyMap<string, BudgetAnswer>;
   readonly selected: ReadonlySet<string>;
@@ -27,7 +29,7 @@ interface KeyTableProps {
 }
 
 export function KeyTable(props: KeyTableProps) {
-  const { keys, empty, workspace, ownAccountId, ownerOf, budgets, selected, onSelect } = props;
+  const { keys, empty, workspace, ownAccountId, ownerOf, isOwnerDisabled, budgets, selected, onSelect } = props;
   const router = useRouter();
   const may = (key: KeyAnswer): boolean => mayChange(key, { role: workspace.role, accountId: ownAccountId });
   const columns: readonly Column<KeyAnswer>[] = [
@@ -86,7 +88,11 @@ export function KeyTable(props: KeyTableProps) {
         </span>
       ),
     },
-    { title: 'State', sortBy: (key) => stateOf(key).name, cell: (key) => <State apiKey={key} /> },
+    {
+      title: 'State',
+      sortBy: (key) => stateOf(key, isOwnerDisabled(key)).name,
+      cell: (key) => <State apiKey={key} isOwnerDisabled={isOwnerDisabled(key)} />,
+    },
   ];
   return (
     <Rows
@@ -103,7 +109,7 @@ export function KeyTable(props: KeyTableProps) {
           icon: Activity,
           does: () => void router.navigate({ to: '/usage', search: { key: key.id } }),
         };
-        return may(key) ? [...changesOf(key), usage, revokeOf(key)] : [usage];
+        return may(key) ? [...changesOf(key, mayChangeAllKeys(workspace.role)), usage, revokeOf(key)] : [usage];
       }}
     />
   );
@@ -135,9 +141,11 @@ function Name({ apiKey: { name, preview, kind, openai_compatible, allowed_models
 type KeyState = { readonly name: string; readonly tone: Tone };
 
 /** Whether requests with a key are served, and if not, why. */
-function stateOf(key: KeyAnswer): KeyState {
+function stateOf(key: KeyAnswer, isOwnerDisabled: boolean): KeyState {
   if (key.revoked_at !== null) return { name: 'Revoked', tone: 'danger' };
-  if (key.disabled_at !== null) return { name: 'Disabled', tone: 'neutral' };
+  if (isOwnerDisabled) return { name: 'Owner disabled', tone: 'danger' };
+  if (key.disabled_at !== null)
+    return { name: key.locked.includes('disabled') ? 'Disabled by an admin' : 'Disabled', tone: 'neutral' };
   if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return { name: 'Expired', tone: 'danger' };
   const limit = limitOf(key)?.state;
   if (limit === 'reached') return { name: 'Limit reached', tone: 'danger' };
@@ -145,8 +153,8 @@ function stateOf(key: KeyAnswer): KeyState {
   return { name: 'Active', tone: 'good' };
 }
 
-function State({ apiKey }: { apiKey: KeyAnswer }) {
-  const { name, tone } = stateOf(apiKey);
+function State({ apiKey, isOwnerDisabled }: { apiKey: KeyAnswer; isOwnerDisabled: boolean }) {
+  const { name, tone } = stateOf(apiKey, isOwnerDisabled);
   const at = apiKey.revoked_at ?? apiKey.disabled_at;
   const ends = apiKey.revoked_at === null ? apiKey.old_secrets.at(-1)?.ends_at : undefined;
   return (

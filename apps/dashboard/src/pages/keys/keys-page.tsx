@@ -85,6 +85,7 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
     const owner = members.find(({ account_id }) => account_id === created_by);
     return owner === undefined ? 'a former member' : (owner.email ?? 'an account without an address');
   };
+  const disabled = new Set(members?.filter((member) => member.disabled).map(({ account_id }) => account_id));
   const found = findKeys(keys, search, ownerOf);
   const revokedCount = keys.filter(({ revoked_at }) => revoked_at !== null).length;
   const changeable = found.filter((key) => mayChange(key, { role: workspace.role, accountId: ownAccountId }));
@@ -140,6 +141,7 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
         workspace={workspace}
         ownAccountId={ownAccountId}
         ownerOf={ownerOf}
+        isOwnerDisabled={({ created_by }) => disabled.has(created_by)}
         budgets={new Map(budgets.flatMap((budget) => (budget.key_id === null ? [] : [[budget.key_id, budget]])))}
         selected={selected}
         onSelect={({ id }, isSelected) => {

@@ -9,9 +9,10 @@ import { ActsTable } from '../../ui/acts-table.tsx';
 import { Button } from '../../ui/button.tsx';
 import { asking, DialogButton } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
+import { Form, FormDialog } from '../../ui/form.tsx';
 import { Card, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
 import { Facts, Usd } from '../../ui/text.tsx';
+import { CheckField } from '../../ui/toggle-fields.tsx';
 import { AccountState } from './accounts-page.tsx';
 import { operatorAccountQuery, operatorActsQuery } from './operator-queries.ts';
 import { Proof } from './proof.tsx';
@@ -52,6 +53,7 @@ export function AccountDetailPage() {
                 <CreditCard account={account} />
                 {account.monthly_grant !== null && <GrantCard account={account} />}
                 <StateCard account={account} />
+                {account.email !== null && !account.is_operator && <DeleteCard id={account.id} email={account.email} />}
               </div>
             )}
           </>
@@ -153,5 +155,51 @@ function StateCard({ account: { id, email, state } }: { account: AccountAnswer }
       </div>
       <Proof change={enabling} />
     </Card>
+  );
+}
+
+function DeleteCard({ id, email }: { id: string; email: string }) {
+  return (
+    <Card title="Delete the person" lead="On their request. It cannot be undone.">
+      <DialogButton look="danger" dialog={(onClose) => <Deletion id={id} email={email} onClose={onClose} />}>
+        Delete…
+      </DialogButton>
+    </Card>
+  );
+}
+
+/** Says what is lost, and asks for the address of the person, so that no other is deleted. */
+function Deletion({ id, email, onClose }: { id: string; email: string; onClose: () => void }) {
+  const form = useForm('POST /v1/operator/accounts/{id}/delete', {
+    params: { id },
+    start: { with_workspaces: false },
+    refreshes,
+    says: `${email} is deleted.`,
+    onSuccess: onClose,
+  });
+  return (
+    <>
+      <FormDialog form={form} title={`Delete ${email}?`} action="Delete person" look="danger" onClose={onClose}>
+        <ul className="list-disc space-y-1 pl-5">
+          <li>Their ways to sign in, address, names, keys, workspaces and apps are deleted now.</li>
+          <li>Requests that are under way end and are charged. Then the balance is forfeited: refund it first.</li>
+          <li>Receipts, the ledger and sums of usage stay, without their name.</li>
+        </ul>
+        <CheckField
+          {...form.toggle('with_workspaces')}
+          label="Also delete workspaces that other people use"
+          hint="Their keys there stop. Without this, such a workspace prevents the deletion."
+        />
+        <TextField
+          {...form.text('email', {
+            accepts: (typed) => typed.toLowerCase() === email.toLowerCase(),
+            mistake: 'This is not the address of the account.',
+            keeps: false,
+          })}
+          label={`The address, ${email}`}
+        />
+      </FormDialog>
+      <Proof change={form.change} />
+    </>
   );
 }

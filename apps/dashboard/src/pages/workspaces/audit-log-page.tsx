@@ -62,7 +62,7 @@ function AuditLog({ id }: { id: string }) {
   return (
     <Page
       title="Audit log"
-      lead="Who changed invitations, members, keys, budgets and routing of this workspace. It holds ids and amounts, and cannot be changed."
+      lead="Who changed invitations, members, keys, budgets, routing and the policy of this workspace. It holds ids and amounts, and cannot be changed."
       actions={
         <>
           <DownloadLink href={addressOf('GET /v1/workspaces/{id}/audit', { params: { id }, query })}>

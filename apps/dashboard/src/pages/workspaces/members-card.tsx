@@ -44,10 +44,15 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
     {
       title: 'Who',
       heading: true,
-      cell: ({ email }) => (
+      cell: ({ email, disabled }) => (
         <span className="inline-flex flex-wrap items-center gap-2 wrap-anywhere">
           {email ?? 'An account without an address'}
           {email !== null && email === user?.email && <Badge tone="accent">You</Badge>}
+          {disabled && (
+            <span title="An operator disabled the account. It cannot sign in, and its keys do not work.">
+              <Badge tone="danger">Disabled</Badge>
+            </span>
+          )}
         </span>
       ),
     },

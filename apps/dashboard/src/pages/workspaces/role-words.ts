@@ -9,7 +9,7 @@ export const roleWords: Readonly<Record<WorkspaceRole, { readonly name: string; 
   },
   admin: {
     name: 'Admin',
-    text: 'Manages all inference keys, preferences, members and invitations. Sees all requests.',
+    text: 'Manages all inference keys, their policy, preferences, members and invitations. Sees all requests.',
   },
   owner: { name: 'Owner', text: 'Pays for everything. Creates management keys, transfers and deletes the workspace.' },
 };

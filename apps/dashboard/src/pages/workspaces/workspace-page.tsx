@@ -14,9 +14,10 @@ import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
 import { workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { InvitationsCard } from './invitations-card.tsx';
 import { MembersCard } from './members-card.tsx';
+import { PolicyCard } from './policy-card.tsx';
 import { roleWords } from './role-words.ts';
 
-/** `/workspaces/<id>`: members, invitations and name of a workspace. */
+/** `/workspaces/<id>`: members, policy, invitations and name of a workspace. */
 export function WorkspacePage() {
   const { workspaceId } = useParams({ from: '/session/workspaces/$workspaceId' });
   const query = useQuery(workspacesQuery);
@@ -53,6 +54,7 @@ function Workspace({ workspace }: { workspace: WorkspaceAnswer }) {
       }
     >
       <MembersCard workspace={workspace} />
+      <PolicyCard workspace={workspace} />
       {manages && <InvitationsCard workspace={workspace} />}
       <div className="grid items-start gap-6 lg:grid-cols-2">
         {manages && <NameCard workspace={workspace} />}
