@@ -1,117 +1,58 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { providerListAnswerSchema } from '@sotto/contract/control/operator';
 import { orderAnswerSchema } from '@sotto/contract/control/orders';
-import { noteSkip, type OwnRedis, redisSkipReason, startOwnRedis, until } from '@sotto/test-servers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../../kit/answer.ts';
+import { until } from '@sotto/test-servers';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
-import { usageOf, usageRows } from '../../kit/books.ts';
-import { ask } from '../../kit/client.ts';
+import { usageRows } from '../../kit/books.ts';
+import { bearer } from '../../kit/client.ts';
 import { useFolder } from '../../kit/folder.ts';
-import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
-import {
-  backupGuide,
-  findPackagedPostgres,
-  type PackagedPostgres,
-  packagedPostgresSkipReason,
-  startPackagedPostgres,
-} from '../../kit/packaged-postgres.ts';
-import { type Act, scripted } from '../../kit/scripted-provider.ts';
-import { type Service, type ServiceOptions, startService } from '../../kit/service.ts';
-import { StageProviders } from '../../kit/stage/providers.ts';
-import { scriptedModel } from '../../kit/stage/scripted-model.ts';
+import { backupGuide } from '../../kit/packaged-postgres.ts';
+import { fromSource, programOf, runToEnd } from '../../kit/programs.ts';
+import { get } from '../../kit/send.ts';
+import { startService } from '../../kit/service.ts';
 import { newVisitor, type Visitor } from '../../kit/visitor.ts';
+import { askFor, costNusd, type Day, keptRedis, startDay, step, task, what } from './operators-day-stage.ts';
 import { secretRounds } from './secret-rounds.ts';
 
-/** A company's deployment, and its two people. Each test is the next hour of the same day. */
-interface Day {
-  readonly service: Service;
-  readonly options: ServiceOptions;
-  readonly postgres: PackagedPostgres;
-  readonly mailbox: Mailbox;
-  readonly ann: Visitor;
-  readonly ben: Visitor;
-}
-
-const what = 'the day of an operator';
-const [annAddress, benAddress, strangerAddress] = ['ann@company.example', 'ben@company.example', 'eve@other.example'];
+const [annAddress, benAddress, eveAddress] = ['ann@company.example', 'ben@company.example', 'eve@company.example'];
+const strangerAddress = 'someone@other.example';
 const password = 'correct horse battery';
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = useFolder('operators-day');
-const stops: (() => Promise<void>)[] = [];
-let skipped = packagedPostgresSkipReason;
+const stops: (() => Promise<unknown>)[] = [];
 let day: Day;
-let [workspaceId, accountId, benId, benKey, managementKey, totpUri] = ['', '', '', '', '', ''];
+let [workspaceId, accountId, benId, benKey, benKeyId, managementKey, totpUri] = ['', '', '', '', '', '', ''];
 let rounds: ReturnType<typeof secretRounds>;
+const failing = { kind: 'status', status: 500 } as const;
 
 beforeAll(async () => {
-  const bin = await findPackagedPostgres();
-  const redis = bin === undefined ? undefined : await keptRedis();
-  if (bin === undefined || redis === undefined) return noteSkip(what, skipped);
-  const [postgres, mailbox] = [await startPackagedPostgres(bin), await openMailbox()];
-  stops.push(
-    () => postgres.stop(),
-    () => mailbox.stop(),
-  );
-  const providers = await StageProviders.start(scriptedModel({ servers: { alpha: 'scripted', beta: 'scripted' } }));
-  stops.push(() => providers.stop());
-  const options: ServiceOptions = {
-    planes: 'two',
-    databaseUrl: await postgres.createDatabase('sotto'),
-    redisUrl: redis.url,
-    ...providers.files,
-    environment: {
-      SIGN_UP: 'invited',
-      SMTP_URL: mailbox.url,
-      MAIL_FROM: 'Sotto <sotto@company.example>',
-      BILLING_TEST_RAIL: 'on',
-    },
-  };
-  const service = await startService(options);
-  const visitor = () => newVisitor(new URL(service.controlUrl).origin);
-  stops.push(() => service.stop());
-  day = { service, options, postgres, mailbox, ann: visitor(), ben: visitor() };
-  skipped = '';
+  const started = await startDay(folder, stops);
+  if (started !== undefined) day = started;
 });
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
 });
 
-async function keptRedis(): Promise<OwnRedis | undefined> {
-  const redis = await startOwnRedis({ appendOnly: true });
-  if (redis === undefined) skipped = redisSkipReason;
-  else stops.push(() => redis.stop());
-  return redis;
-}
-
-/** The next part of the day. */
-const hour = (name: string, test: () => Promise<void>): void =>
-  it(name, async (context) => {
-    if (skipped !== '') return context.skip(skipped);
-    // Every hour needs the ones before.
-    skipped = `${name}: it failed`;
-    await test();
-    skipped = '';
+const command = (...args: readonly string[]): Promise<string> =>
+  step(async () => {
+    const { code, output } = await day.service.runControl(args);
+    expect(code, output).toBe(0);
+    return output;
   });
-
-const command = async (...args: readonly string[]): Promise<string> => {
-  const { code, output } = await day.service.runControl(args);
-  expect(code, output).toBe(0);
-  return output;
-};
-const answering: Act = { kind: 'answer', usage: usageOf(7, 5) };
-const costNusd = 7n * 1000n + 5n * 3000n;
-let asked = 0;
-const askFor = (service: Service, key: string, flow: 'compatibility' | 'ticket', script = {}): Promise<Answer> => {
-  const content = scripted({ '*': answering, ...script }, `${asked++}`);
-  return ask(
-    service,
-    key,
-    { model: 'm/one', messages: [{ role: 'user', content }], max_completion_tokens: 100 },
-    { flow },
-  );
+const statusOf = async (key: string, flow: 'compatibility' | 'ticket' = 'compatibility') =>
+  (await askFor(day.service, key, flow)).status;
+const ofTeam = () => ({ accountId, managementKey, workspaceId, inferenceKey: benKey });
+/** An hour around now, as the dates of a query. */
+const nearby = (): string => {
+  const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
+  return `from=${at(-1_800_000)}&to=${at(1_800_000)}`;
 };
 
 describe(what, () => {
-  hour('begins with a first account, from the command line', async () => {
+  task('make the first account, which operates', 6, async () => {
     const { ann } = day;
     const output = await command('account', 'create', annAddress);
     accountId = /^account: (\S+)/.exec(output)?.[1] ?? '';
@@ -119,13 +60,14 @@ describe(what, () => {
     expect((await ann.post('/auth/reset-password', { token, newPassword: password })).status).toBe(200);
     expect((await ann.post('/auth/sign-in/email', { email: annAddress, password })).status).toBe(200);
     totpUri = (await ann.post('/auth/two-factor/enable', { password })).json.totpURI;
-    const show = async (code: string) => (await ann.post('/auth/two-factor/verify-totp', { code })).status;
-    expect(await showEarlierCode(totpUri, show)).toBe(200);
-    expect(await show(totpCode(totpUri, Date.now()))).toBe(200);
+    const show = async (visitor: Visitor, code: string) =>
+      (await visitor.post('/auth/two-factor/verify-totp', { code })).status;
+    expect(await showEarlierCode(totpUri, (code) => show(day.look, code))).toBe(200);
+    expect(await show(ann, totpCode(totpUri, Date.now()))).toBe(200);
     await command('operator', 'grant', annAddress);
   });
 
-  hour('lets only invited people sign up', async () => {
+  task('let only an invited person sign up', 1, async () => {
     const { ann, ben, mailbox } = day;
     const signUp = (email: string) => ben.post('/auth/sign-up/email', { name: 'Ben', email, password });
     expect([(await signUp(benAddress)).status, (await signUp(strangerAddress)).status]).toEqual([403, 403]);
@@ -135,28 +77,61 @@ describe(what, () => {
     expect((await ben.post('/auth/verify-email', { token, password })).status).toBe(200);
   });
 
-  hour('funds a workspace, and invites a member', async () => {
-    const { ann, ben } = day;
+  task('invite a list of people', 1, async () => {
+    const { eve, mailbox } = day;
+    await command('sign-up', 'invite', eveAddress, 'fay@company.example', 'gil@company.example');
+    expect((await eve.post('/auth/sign-up/email', { name: 'Eve', email: eveAddress, password })).status).toBe(200);
+    const token = await mailbox.token(eveAddress, 'Confirm your address');
+    expect((await eve.post('/auth/verify-email', { token, password })).status).toBe(200);
+  });
+
+  task('credit an account', 1, async () => {
     const credit = { amount_usd: 20, reference: 'first invoice' };
-    expect((await ann.post(`/operator/accounts/${accountId}/credit`, credit)).status).toBe(200);
+    expect((await day.ann.post(`/operator/accounts/${accountId}/credit`, credit)).status).toBe(200);
+  });
+
+  task('make a workspace with a member', 3, async () => {
+    const { ann, ben, service } = day;
     workspaceId = (await ann.post('/workspaces', { name: 'Team' })).json.id;
     const { token } = (await ann.post(`/workspaces/${workspaceId}/invitations`, { email: benAddress, role: 'member' }))
       .json;
     expect((await ben.post('/invitations/accept', { token })).status).toBe(200);
     benId = (await ben.get('/account')).json.id;
-    const keyOf = async (by: Visitor, kind: string): Promise<string> =>
-      (await by.post('/keys', { name: kind, kind, workspace_id: workspaceId })).json.key;
-    [benKey, managementKey] = [await keyOf(ben, 'inference'), await keyOf(ann, 'management')];
-    await until(
-      async () => (await askFor(day.service, benKey, 'compatibility')).status === 200,
-      'the new key is served',
+    const keyOf = async (by: Visitor, kind: string) =>
+      (await by.post('/keys', { name: kind, kind, workspace_id: workspaceId })).json;
+    ({ key: benKey, id: benKeyId } = await keyOf(ben, 'inference'));
+    managementKey = (await keyOf(ann, 'management')).key;
+    await until(async () => (await askFor(service, benKey, 'compatibility')).status === 200, 'the new key is served');
+  });
+
+  task('bound the keys of the workspace by a policy', 1, async () => {
+    const { ann, ben } = day;
+    const policy = { allowed_models: ['m/*'], max_key_limit_usd: 10, max_key_days: 90, openai_compatible: true };
+    expect((await ann.send('PUT', `/workspaces/${workspaceId}/policy`, policy)).status).toBe(200);
+    const beyond = await ben.send('PATCH', `/keys/${benKeyId}`, { credit_limit_usd: 11 });
+    expect(beyond).toMatchObject({ status: 400, json: { error: { param: 'credit_limit_usd' } } });
+    const { data } = (await ben.get(`/keys?workspace_id=${workspaceId}`)).json;
+    expect(data.find(({ id }: { id: string }) => id === benKeyId)).toMatchObject({ credit_limit_usd: 10 });
+  });
+
+  task('restrict one member’s key, and free it again', 2, async () => {
+    const { ann, ben } = day;
+    const restrict = (credit_limit_usd: number | null) => ann.send('PATCH', `/keys/${benKeyId}`, { credit_limit_usd });
+    expect(await restrict(5)).toMatchObject({ status: 200, json: { locked: ['credit_limit_usd'] } });
+    expect((await ben.send('PATCH', `/keys/${benKeyId}`, { credit_limit_usd: 9 })).status).toBe(403);
+    expect(await restrict(null)).toMatchObject({ status: 200, json: { locked: [] } });
+  });
+
+  task('be told by webhook', 1, async () => {
+    const url = `https://127.0.0.1:${day.receiver.port}/team`;
+    expect((await day.ann.send('PUT', `/workspaces/${workspaceId}/webhook`, { url, format: 'slack' })).status).toBe(
+      200,
     );
   });
 
-  hour('holds a member to a budget under 200 requests at once, to the nano-dollar', async () => {
+  task('hold a member to a budget under 200 requests at once, to the nano-dollar', 3, async () => {
     const { ann, service } = day;
-    const account = { accountId, managementKey, workspaceId, inferenceKey: benKey };
-    const before = await service.settled(account);
+    const before = await service.settled(ofTeam());
     const spentNusd = 20_000_000_000n - before;
     // Room for twenty requests, and for a hold of the twentieth.
     const limitNusd = spentNusd + 20n * costNusd + 300_000n;
@@ -172,7 +147,7 @@ describe(what, () => {
     expect(others.map(({ status, text }) => `${status} ${text}`)).toEqual([]);
     expect(served).toBeGreaterThan(0);
     expect(refused.map((answer) => answer.error?.type)).toContain('insufficient_balance');
-    const spent = before - (await service.settled(account));
+    const spent = before - (await service.settled(ofTeam()));
     expect(spent).toBe(BigInt(served) * costNusd);
     expect(spentNusd + spent).toBeLessThanOrEqual(limitNusd);
     expect((await ann.get(`/workspaces/${workspaceId}/budgets`)).json.data).toMatchObject([
@@ -183,43 +158,181 @@ describe(what, () => {
     await until(async () => (await askFor(service, benKey, 'ticket')).status === 200, 'the raised budget is in force');
   });
 
-  hour('goes on while a provider is out, and shows which', async () => {
-    const { ann, service } = day;
-    const out = { alpha: { kind: 'status', status: 500 } } as const;
+  task('hear of the first refusal of a month', 0, async () => {
+    const { mailbox, receiver } = day;
+    for (const address of [annAddress, benAddress])
+      expect((await mailbox.newest(address, 'refused a request')).text).toContain(
+        `budget of the member "${benAddress}"`,
+      );
+    await until(async () => receiver.received.length > 0, 'the webhook is called');
+    expect(receiver.received[0]?.body).toContain('refused a request');
+  });
+
+  task('give each new member a budget', 3, async () => {
+    const { ann, eve } = day;
+    const settings = { alert_percents: [80, 100], member_budget_usd: 5 };
+    expect((await ann.send('PUT', `/workspaces/${workspaceId}/budget-settings`, settings)).status).toBe(200);
+    const invitation = { email: eveAddress, role: 'member' };
+    const { token } = (await ann.post(`/workspaces/${workspaceId}/invitations`, invitation)).json;
+    expect((await eve.post('/invitations/accept', { token })).status).toBe(200);
+    const { id } = (await eve.get('/account')).json;
+    const { data } = (await ann.get(`/workspaces/${workspaceId}/budgets`)).json;
+    expect(data).toContainEqual(expect.objectContaining({ member_id: id, limit_usd: 5, is_default: true }));
+  });
+
+  task('see which provider is out', 1, async () => {
+    const { ann, look, service } = day;
     for (let index = 0; index < 12; index += 1) {
-      const answered = await askFor(service, benKey, index % 2 === 0 ? 'compatibility' : 'ticket', out);
+      const answered = await askFor(service, benKey, index % 2 === 0 ? 'compatibility' : 'ticket', { alpha: failing });
       expect(answered.status, answered.text).toBe(200);
     }
-    await until(async () => {
-      const { data } = providerListAnswerSchema.parse((await ann.get('/operator/providers')).json);
+    const isShown = async (by: Visitor): Promise<boolean> => {
+      const { data } = providerListAnswerSchema.parse((await by.get('/operator/providers')).json);
       return data.find(({ provider }) => provider === 'alpha')?.penalized_routes === 1;
-    }, 'the list of providers shows the one that is out');
+    };
+    await until(() => isShown(look), 'the list of providers shows the one that is out');
+    expect(await isShown(ann)).toBe(true);
   });
 
-  hour('refunds a payment', async () => {
-    const { ann, service } = day;
-    const account = { accountId, managementKey, workspaceId, inferenceKey: benKey };
-    const before = await service.settled(account);
-    const [{ id: package_id }] = (await ann.get('/billing/catalog')).json.packages;
-    const ordered = await ann.post('/billing/orders', { package_id, rail: 'test' });
+  task('see which provider was slow', 1, async () => {
+    const text = await step(async () => (await fetch(day.brokerMetricsUrl)).text());
+    for (const line of [
+      'sotto_provider_first_byte_seconds_count{provider="beta"',
+      'sotto_attempts_total{provider="alpha"',
+    ])
+      expect(text).toContain(line);
+  });
+
+  task('find why a request failed', 2, async () => {
+    const { ann, look, service } = day;
+    expect((await askFor(service, benKey, 'compatibility', { '*': failing })).status).toBeGreaterThanOrEqual(500);
+    const rows = (by: Visitor) => by.get(`/usage?workspace_id=${workspaceId}&status=failed&${nearby()}`);
+    await until(async () => (await rows(look)).json.data.length === 1, 'the failed request has a row');
+    expect((await rows(ann)).json.data).toMatchObject([{ error: 'provider', provider_status: '5xx' }]);
+    const refused = (await ann.get(`/usage/refusals?workspace_id=${workspaceId}&${nearby()}`)).json.data;
+    expect(refused).toContainEqual(expect.objectContaining({ kind: 'member_budget', key_id: benKeyId }));
+  });
+
+  task('find a request on the broker’s host, by its id', 1, async () => {
+    const answered = await askFor(day.service, benKey, 'ticket', { alpha: failing });
+    const id = answered.headers.get('x-request-id') ?? 'none';
+    const lines = () =>
+      day.service
+        .logs()
+        .split('\n')
+        .filter((line) => line.includes(id));
+    await until(
+      async () => lines().some((line) => JSON.parse(line).msg === 'request'),
+      'the broker logged the request',
+    );
+    expect(new Set(step(lines).map((line) => JSON.parse(line).process))).toEqual(new Set(['confidential']));
+  });
+
+  task('have traces of both planes', 1, async () => {
+    const services = () => [...new Set(day.collector.spans().map(({ service }) => service))].sort();
+    await until(async () => services().length === 2, 'both planes sent spans');
+    expect(step(services)).toEqual(['sotto-broker', 'sotto-control']);
+  });
+
+  task('ask the doctor', 1, async () => {
+    const { options, service } = day;
+    const catalogFile = join(folder, 'catalog.yaml');
+    await writeFile(catalogFile, options.catalog);
+    const doctor = [...fromSource, programOf('apps/control/src/main.ts'), 'doctor'];
+    const { code, out, error } = await step(() =>
+      runToEnd(process.execPath, doctor, root, {
+        ...service.secrets,
+        ...{ DATABASE_URL: options.databaseUrl, REDIS_URL: options.redisUrl ?? '', CATALOG_FILE: catalogFile },
+        CONTROL_ORIGIN: new URL(service.controlUrl).origin,
+        CONFIDENTIAL_ORIGIN: new URL(service.baseUrl).origin,
+      }),
+    );
+    expect(code, `${out}\n${error}`).toBe(0);
+    expect(out).toMatch(/^no problems$/m);
+  });
+
+  task('check a catalog, and change a price without a restart', 3, async () => {
+    const { options, service } = day;
+    const [catalog, registry] = [join(folder, 'next-catalog.yaml'), join(folder, 'providers.yaml')];
+    const next = options.catalog.replace(/context_length: \d+/, 'context_length: 31000');
+    await step(() => writeFile(catalog, next));
+    await writeFile(registry, options.registry);
+    await command('catalog', 'check', catalog, '--registry', registry);
+    await step(() => service.replaceCatalog(next));
+    expect(await statusOf(benKey)).toBe(200);
+  });
+
+  task('group spending by cost centre', 2, async () => {
+    const { ann } = day;
+    expect((await ann.send('PATCH', `/keys/${benKeyId}`, { tag: 'research' })).status).toBe(200);
+    const { data } = (await ann.get(`/usage/daily?workspace_id=${workspaceId}&group_by=tag`)).json;
+    expect(data).toContainEqual(expect.objectContaining({ tag: 'research' }));
+  });
+
+  task('export who spent what, with names, by a management key', 1, async () => {
+    const path = '/usage/daily?group_by=month,workspace_id,member_id,key_id,model&format=csv';
+    const { text } = await step(() => get(`${day.service.controlUrl}${path}`, bearer(managementKey)));
+    const [head, ...lines] = text.trim().split('\r\n');
+    expect(head).toMatch(/workspace_name.*member_email.*key_name.*model/);
+    expect(lines).toEqual([expect.stringMatching(/Team.*ben@company\.example.*inference.*m\/one/)]);
+  });
+
+  task('see what each person spent in each workspace', 1, async () => {
+    const { json } = await day.ann.get('/operator/spend');
+    const row = { workspace_name: 'Team', member_email: benAddress, payer_email: annAddress };
+    expect(json.data).toEqual([expect.objectContaining(row)]);
+    expect(JSON.stringify(json)).not.toMatch(/m\/one|inference/);
+  });
+
+  task('refund a payment', 1, async () => {
+    const { look, service } = day;
+    const before = await service.settled(ofTeam());
+    const [{ id: package_id }] = (await look.get('/billing/catalog')).json.packages;
+    const ordered = await look.post('/billing/orders', { package_id, rail: 'test' });
     const { id, amount, total } = orderAnswerSchema.parse(ordered.json);
     const paid = before + BigInt(amount) * 1_000_000_000n;
-    await until(async () => (await service.settled(account)) === paid, 'the payment is credited');
+    await until(async () => (await service.settled(ofTeam())) === paid, 'the payment is credited');
     expect(await command('order', 'refund', id, String(total))).toContain(`${total} USD refunded`);
-    await until(async () => (await service.settled(account)) === before, 'the refund is taken back');
+    await until(async () => (await service.settled(ofTeam())) === before, 'the refund is taken back');
   });
 
-  hour('stops a key that leaked, and serves the next one', async () => {
+  task('find who removed a limit', 1, async () => {
+    const { json } = await day.ann.get(`/workspaces/${workspaceId}/audit?act=key_changed`);
+    expect(json.data).toContainEqual(
+      expect.objectContaining({
+        actor_email: annAddress,
+        account_email: benAddress,
+        details: expect.objectContaining({ credit_limit_usd: null }),
+      }),
+    );
+  });
+
+  task('stop a key that leaked', 1, async () => {
     const { ann, ben, service } = day;
-    const { data } = (await ann.get('/keys')).json;
-    const leaked = data.find((key: { created_by: string; kind: string }) => key.created_by === benId);
-    expect((await ann.send('DELETE', `/keys/${leaked.id}`)).status).toBe(204);
+    expect((await ann.send('DELETE', `/keys/${benKeyId}`)).status).toBe(204);
     await until(async () => (await askFor(service, benKey, 'compatibility')).status === 401, 'the key is refused');
     benKey = (await ben.post('/keys', { name: 'next', kind: 'inference', workspace_id: workspaceId })).json.key;
     await until(async () => (await askFor(service, benKey, 'ticket')).status === 200, 'the next key is served');
   });
 
-  hour('replaces each secret', async () => {
+  task('disable an account, and enable it again', 2, async () => {
+    const { look } = day;
+    await command('account', 'disable', benId);
+    await until(async () => (await statusOf(benKey)) === 401, 'the key of the disabled person is refused');
+    const { data } = (await look.get(`/workspaces/${workspaceId}/members`)).json;
+    expect(data.find(({ email }: { email: string }) => email === benAddress)).toMatchObject({ disabled: true });
+    await command('account', 'enable', benId);
+    await until(async () => (await statusOf(benKey)) === 200, 'the key works again');
+  });
+
+  task('delete a person on request', 2, async () => {
+    const { eve } = day;
+    const id = /[0-9a-f-]{36}/.exec(await command('account', 'list', '--search', eveAddress))?.[0] ?? '';
+    await command('account', 'delete', id, '--email', eveAddress);
+    expect((await eve.post('/auth/sign-in/email', { email: eveAddress, password })).status).toBe(401);
+  });
+
+  task('replace each secret', 3, async () => {
     const { service, ben } = day;
     rounds = secretRounds(service, async (changes) => {
       await service.broker.terminate();
@@ -228,7 +341,7 @@ describe(what, () => {
       await service.control.restart(changes.control);
     });
     for (const round of [rounds.accept, rounds.use, rounds.forget]) {
-      await round();
+      await step(round);
       for (const flow of ['compatibility', 'ticket'] as const) {
         const answered = await askFor(service, benKey, flow);
         expect(answered.status, answered.text).toBe(200);
@@ -239,23 +352,25 @@ describe(what, () => {
     expect((await ben.post('/auth/sign-in/email', { email: benAddress, password })).status).toBe(200);
   });
 
-  hour('ends with a backup that a new machine restores: money, keys, people and acts', async () => {
+  task('back up, and restore on a new machine: money, keys, people and acts', 4, async () => {
     const { service, options, postgres } = day;
-    const account = { accountId, managementKey, workspaceId, inferenceKey: benKey };
+    const account = ofTeam();
     const balance = await service.settled(account);
     const rows = (await usageRows(service, account)).length;
     expect(await command('audit')).toContain('clean');
     const guide = backupGuide(postgres.bin, folder);
-    guide.backUp(options.databaseUrl);
-    const redis = await keptRedis();
+    step(() => guide.backUp(options.databaseUrl));
+    const redis = await keptRedis(stops);
     const databaseUrl = await postgres.createDatabase('restored');
-    guide.restore(databaseUrl);
+    step(() => guide.restore(databaseUrl));
     const { ACCOUNT_REF_KEY, SESSION_SECRET, ...shared } = rounds.next;
-    const restored = await startService({
-      ...{ ...options, databaseUrl, redisUrl: redis?.url },
-      environment: { ...options.environment, ...shared },
-      controlEnvironment: { ACCOUNT_REF_KEY, SESSION_SECRET },
-    });
+    const restored = await step(() =>
+      startService({
+        ...{ ...options, databaseUrl, redisUrl: redis?.url, brokerEnvironment: {} },
+        environment: { ...options.environment, ...shared },
+        controlEnvironment: { ACCOUNT_REF_KEY, SESSION_SECRET },
+      }),
+    );
     stops.push(() => restored.stop());
     expect(await restored.settled(account)).toBe(balance);
     expect((await usageRows(restored, account)).length).toBe(rows);
@@ -266,7 +381,7 @@ describe(what, () => {
     expect((await ann.post('/auth/sign-in/email', { email: annAddress, password })).json.twoFactorRedirect).toBe(true);
     const code = totpCode(totpUri, Date.now() + 30_000);
     expect((await ann.post('/auth/two-factor/verify-totp', { code })).status).toBe(200);
-    const acts = (await ann.get('/operator/audit')).json.data.map(({ act }: { act: string }) => act);
+    const acts = (await ann.get('/operator/audit?limit=100')).json.data.map(({ act }: { act: string }) => act);
     for (const act of ['account_created', 'operator_granted', 'sign_up_invited', 'account_credited'])
       expect(acts).toContain(act);
     expect(await restored.runControl(['audit'])).toMatchObject({ code: 0 });
