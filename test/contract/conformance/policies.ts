@@ -74,6 +74,8 @@ export const policies: Concept = (suite) => {
     const found = (json as { data: { id: string }[] }).data.find((key) => key.id === id);
     return keyAnswerSchema.parse(found);
   };
+  const previewed = async (asked: string): Promise<unknown> =>
+    (await post(url('/routing/preview'), { model: asked, workspace_id: workspaceId }, member.session)).json;
   const served = async (key: string, body: object = { model }): Promise<void> => {
     for (const flow of flows) {
       const answer = await ask(suite.service, key, body, { flow });
@@ -222,8 +224,18 @@ export const policies: Concept = (suite) => {
       const other = ['acme/thinker', 'acme/roomy'].find((id) => id !== usual) ?? '';
       await setPolicy({ allowed_models: [other] });
       for (const flow of flows) expect(await chosen(flow)).toBe(other);
+      expect(await previewed('/auto')).toMatchObject({ model: other, refusal: null });
       await setPolicy({ allowed_models: ['acme/embed'] });
       await refused(key, 400, 'no_provider_route', { model: '/auto' });
+      expect(await previewed('/auto')).toMatchObject({ refusal: { type: 'no_provider_route' } });
+      await setPolicy({});
+    });
+
+    it('shows in the preview that a request would be refused', async () => {
+      await setPolicy({ allowed_models: ['acme/roomy'] });
+      const message = `The workspace's policy does not allow the model \`${model}\`. It allows \`acme/roomy\`.`;
+      expect(await previewed(model)).toMatchObject({ plan: [], refusal: { type: 'insufficient_scope', message } });
+      expect(await previewed('acme/roomy')).toMatchObject({ refusal: null });
       await setPolicy({});
     });
 

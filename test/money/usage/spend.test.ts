@@ -277,6 +277,9 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
       expect((await spend(bothMonths)).total).toEqual(before);
       for (const query of ['', '&format=csv', `&account_id=${accountId}`, `&workspace_id=${defaultWorkspaceId}`])
         expect((await get(url(`/operator/spend?${bothMonths}${query}`), operator)).text).not.toContain(accountId);
+      const listed = async (query: string) => (await get(url(`/operator/accounts?limit=100${query}`), operator)).text;
+      expect(await listed('')).not.toContain(accountId);
+      expect(await listed(`&search=${accountId}`)).toContain(accountId);
     });
   });
 

@@ -156,8 +156,10 @@ await describeStage(
         await until(async () => bodies().length > before, `the event for ${format}`);
         const sent = JSON.parse(bodies().at(-1) ?? '');
         if (format === 'slack') {
-          expect(Object.keys(sent)).toEqual(['text']);
           expect(sent.text).toContain('budget of the workspace "Team &amp; &lt;Co&gt;" refused a request');
+          const [{ text }, link] = sent.blocks;
+          expect(text).toEqual({ type: 'plain_text', text: expect.stringContaining('"Team & <Co>"'), emoji: false });
+          expect(link.text.text).toMatch(/^<http[^|<>]*\|Budgets and alerts>$/);
         } else {
           const [{ contentType, content }] = sent.attachments;
           expect(contentType).toBe('application/vnd.microsoft.card.adaptive');

@@ -31,8 +31,15 @@ export function eventBody(event: AlertEvent, format: WebhookFormat): string {
     case 'json':
       return JSON.stringify(event);
     case 'slack':
-      // https://docs.slack.dev/messaging/formatting-message-text: only these three characters have a meaning of their own in links and mentions.
-      return JSON.stringify({ text: `${escapedForSlack(event.text)}\n<${event.url}|Budgets and alerts>` });
+      // https://docs.slack.dev/reference/block-kit/composition-objects/text-object: plain text has no formatting, links or mentions. Slack
+      // shows `text` only where it shows no blocks, such as in notifications.
+      return JSON.stringify({
+        text: escapedForSlack(event.text),
+        blocks: [
+          { type: 'section', text: { type: 'plain_text', text: event.text, emoji: false } },
+          { type: 'section', text: { type: 'mrkdwn', text: `<${event.url}|Budgets and alerts>` } },
+        ],
+      });
     case 'teams':
       // https://learn.microsoft.com/connectors/teams: a flow of Teams takes an Adaptive Card. A text run is not read as Markdown.
       return JSON.stringify({

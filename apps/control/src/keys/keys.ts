@@ -84,7 +84,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
         const { workspaceId, createdBy, isAdmin, locks, ...ruled } = await lockKey(client, accountId, id);
         const locked = isAdmin ? undefined : firstLocked(locks, body);
         if (locked !== undefined) throw lockedByAdmin(locked);
-        const after = createdBy === accountId ? locks : locksAfter(locks, body);
+        const after = locksAfter(locks, body, { isOwn: createdBy === accountId });
         const lockedFields = after.join() === locks.join() ? undefined : after;
         const changed = await updateKey(client, id, {
           ...readRules(body, deps, ruled),

@@ -12,7 +12,13 @@ it.each<[LockableField[], UpdateKey, LockableField[]]>([
   [['expires_at'], { name: 'x' }, ['expires_at']],
   [[], { requests_per_minute: 1, tokens_per_minute: 1 }, ['requests_per_minute', 'tokens_per_minute']],
 ])('a key with the locks %j has, after an admin sent %j, the locks %j', (locks, sent, after) => {
-  expect(locksAfter(locks, sent)).toEqual(after);
+  expect(locksAfter(locks, sent, { isOwn: false })).toEqual(after);
+});
+
+it('an own change only ends locks', () => {
+  expect(locksAfter(['credit_limit_usd'], { credit_limit_usd: null }, { isOwn: true })).toEqual([]);
+  expect(locksAfter(['credit_limit_usd'], { credit_limit_usd: 3 }, { isOwn: true })).toEqual(['credit_limit_usd']);
+  expect(locksAfter([], { credit_limit_usd: 3, disabled: true }, { isOwn: true })).toEqual([]);
 });
 
 it('a lock is about its own field, whatever is sent', () => {

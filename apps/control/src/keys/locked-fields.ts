@@ -5,11 +5,19 @@ const restricts = (field: LockableField, value: unknown): boolean =>
   field === 'openai_compatible' ? value === false : field === 'disabled' ? value === true : value !== null;
 
 /**
- * Returns the locks of a key after an admin has changed another's. A field is locked if its value restricts the key, and free if
- * it does not.
+ * Returns the locks of a key after it was changed: by an admin, or by its maker where no lock forbids it. A field is free if its new
+ * value does not restrict the key. It is locked if the value restricts the key of another; nobody locks an own key.
  */
-export const locksAfter = (locks: readonly LockableField[], sent: UpdateKey): readonly LockableField[] =>
-  lockableFields.filter((field) => (sent[field] === undefined ? locks.includes(field) : restricts(field, sent[field])));
+export const locksAfter = (
+  locks: readonly LockableField[],
+  sent: UpdateKey,
+  { isOwn }: { readonly isOwn: boolean },
+): readonly LockableField[] =>
+  lockableFields.filter((field) => {
+    const isLocked = locks.includes(field);
+    if (sent[field] === undefined) return isLocked;
+    return restricts(field, sent[field]) && (isLocked || !isOwn);
+  });
 
 /** The locks of a key as they are stored. */
 export const readLocks = (stored: readonly string[]): readonly LockableField[] =>

@@ -57,7 +57,7 @@ export interface AccountReading {
   readonly defaultGrantNusd: Nusd | undefined;
 }
 
-/** Returns a page of accounts, newest first. */
+/** Returns a page of accounts, newest first. The accounts of anonymous wallets are not among them, unless one is asked for by its id. */
 export async function listAccounts(
   pool: pg.Pool,
   { search, cursor, limit }: AccountQuery,
@@ -66,6 +66,7 @@ export async function listAccounts(
   const after = readCursor(cursor);
   const { rows } = await pool.query<Row>(
     accountsWhere(`($2::text is null or position($2 in u.email) > 0 or a.id = $3::uuid)
+       and (a.id = $3::uuid or not exists (select from wallets w where w.account_id = a.id))
        and ($4::timestamptz is null or (date_trunc('milliseconds', a.created_at), a.id) < ($4::timestamptz, $5::uuid))
      order by date_trunc('milliseconds', a.created_at) desc, a.id desc limit $6`),
     [

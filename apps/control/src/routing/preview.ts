@@ -18,7 +18,7 @@ import {
   routingOf,
   speechBounds,
 } from '@sotto/router';
-import { autoModelId, parseModelReference } from '@sotto/wire';
+import { assertModelsAllowed, autoModelId, parseModelReference, ServiceError } from '@sotto/wire';
 
 /** The prompt size that a preview assumes if none is given. */
 const typicalPromptTokens = 1000;
@@ -33,8 +33,21 @@ const boundsOf = {
   tts: (_route: Route, { promptTokensAtMost: tokens }: RequestSize) => speechBounds(tokens * charactersPerToken),
 } as const;
 
-/** Explains how a request would be routed, with the function that routes requests (docs/use/routing-preferences.md). */
-export function previewRouting(asked: RoutingPreview, context: PlanningContext): RoutingPreviewAnswer {
+/**
+ * Explains how a request would be routed, with the function that routes requests (docs/use/routing-preferences.md).
+ * `workspaceModels` are the models that the policy of the workspace allows, as patterns.
+ */
+export function previewRouting(
+  asked: RoutingPreview,
+  context: PlanningContext,
+  workspaceModels?: readonly string[],
+): RoutingPreviewAnswer {
+  const forbidden = refusalOf(() => assertModelsAllowed({ workspaceModels }, asked));
+  if (forbidden !== undefined) {
+    const nothing = { plan: [], excluded: [], choice: null, hold_usd: null };
+    return { model: asked.model, routing: 'exact', ...nothing, refusal: forbidden };
+  }
+
   const { id: modelId } = parseModelReference(asked.model);
   const modelType = context.catalog.models.get(modelId)?.type ?? 'text';
   const promptTokens = asked.prompt_tokens ?? typicalPromptTokens;
@@ -74,6 +87,16 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
     hold_usd: decision.ok ? nusdToUsd(hold) : null,
     refusal: decision.ok ? null : { type: decision.refusal.type, message: decision.refusal.message },
   };
+}
+
+function refusalOf(assert: () => void): { readonly type: string; readonly message: string } | undefined {
+  try {
+    assert();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return { type: error.type, message: error.message };
+    throw error;
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EligibleModelsAnswer, routingContracts } from '@sotto/contract/control/routing';
-import { permitsAllOf, readPreferences } from '@sotto/router';
+import { permitsAllOf, readPreferences, withinPolicy } from '@sotto/router';
 import { AnswerCache } from '@sotto/server';
 import { allowsModel, type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -42,8 +42,8 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
       compute(() => eligibleModels(keeper.planning(preferences))),
     );
   serve(routingContracts)({
-    'GET /v1/routing/preferences': ({ caller, query }) =>
-      readWorkspacePreferences(pool, caller.accountId, query.workspace_id),
+    'GET /v1/routing/preferences': async ({ caller, query }) =>
+      (await readWorkspace(pool, caller.accountId, query.workspace_id)).saved,
 
     'PUT /v1/routing/preferences': async ({ caller: { accountId }, query: { workspace_id: workspaceId }, body }) => {
       const changed = orError(await putWorkspacePreferences(pool, { accountId, workspaceId, sent: body }), {
@@ -62,9 +62,11 @@ function serveRouting(serve: Serve, { pool, keeper, projector }: RoutingDependen
     }),
 
     'POST /v1/routing/preview': async ({ caller, body }) => {
-      const saved = await readWorkspacePreferences(pool, caller.accountId, body.workspace_id ?? undefined);
+      const { saved, policy } = await readWorkspace(pool, caller.accountId, body.workspace_id ?? undefined);
       const preferences = body.preferences == null ? saved : preferencesOf(body.preferences, saved);
-      return previewRouting(body, keeper.planning(preferences));
+      const workspaceModels = policy.allowedModels ?? undefined;
+      const asked = { request: body, catalog: keeper.requireCatalog(), workspaceModels };
+      return previewRouting(body, keeper.planning(withinPolicy(preferences, asked)), workspaceModels);
     },
 
     'POST /v1/routing/eligible-models': async ({ body }) =>
@@ -80,15 +82,11 @@ function preferencesOf(sent: unknown, kept?: Preferences): Preferences {
 }
 
 /**
- * Returns the preferences of a workspace, for any of its members. Without an id, of the account’s default workspace.
+ * Returns the preferences of a workspace and its policy, for any of its members. Without an id, of the account’s default workspace.
  */
-async function readWorkspacePreferences(
-  pool: pg.Pool,
-  accountId: string,
-  workspaceId: string | undefined,
-): Promise<Preferences> {
-  const { preferences } = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
-  return preferencesSchema.parse(preferences);
+async function readWorkspace(pool: pg.Pool, accountId: string, workspaceId: string | undefined) {
+  const { preferences, policy } = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+  return { saved: preferencesSchema.parse(preferences), policy };
 }
 
 /**

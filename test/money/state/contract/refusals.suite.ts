@@ -92,6 +92,13 @@ export function refusalSuite(driven: DrivenState): void {
       expect(await kinds()).toEqual({ balance: 1 });
     });
 
+    test('of a removed key are not counted, while it still has a hold', async () => {
+      await redeem({ amountNusd: 5n });
+      await driven.removeKey(2);
+      await driven.state.countRefusal({ shard, right: byKey, kind: 'access' });
+      expect(await kinds()).toEqual({});
+    });
+
     test('of several brokers at once are all counted', async () => {
       const other = await driven.joinOther();
       const refusals = Array.from({ length: 40 }, (_, at) =>

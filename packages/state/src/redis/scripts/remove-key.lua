@@ -11,7 +11,7 @@ if not k[1] and ARGV[7] == '' then return {n, 0} end
 local behind = generation - tonumber(k[1] or -1)
 if behind < 0 or behind == 0 and not k[2] then return {n, 0} end
 spaceless()
-redis.call('HDEL', kk, 'wallet', 'ws', 'rec', 'lreq', 'ltok', 'bud', 'exp', 'sec')
+redis.call('HDEL', kk, 'wallet', 'ws', 'rec', 'lreq', 'ltok', 'bud', 'exp', 'sec', 'cnt')
 if k[2] then count_keys(k[2], -1) end
 redis.call('HSET', kk, 'gen', ARGV[6])
 rest(ARGV[5])
