@@ -85,7 +85,7 @@ it('two controls that see the first refusal of a month note one alert, and none 
   await Promise.all([book(1), book(1), book(2)]);
   await book(5);
   expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
-  await removeBudget(pool, owner, id);
+  await removeBudget(pool, owner, id, now);
   await book(6);
   expect(await alerts()).toEqual([]);
   await set();

@@ -92,16 +92,22 @@ export async function giveDefaultBudget(pool: pg.Pool, workspaceId: string, now:
 
 /**
  * Makes the default budgets of a workspace what its settings say: one for each member without a budget of their own, and none for former
- * members and the owner. Waits for bookings of the account that pays, as `setBudget` does. The caller holds the workspace’s lock.
+ * members and the owner. Waits for bookings of the account that pays, as `setBudget` does. The caller holds the workspace’s lock, and no
+ * account's. Removes another budget, too, if `removedId` names one, so that its member is never without any.
  */
-export async function followDefault(client: pg.PoolClient, workspaceId: string, now: number): Promise<void> {
+export async function followDefault(
+  client: pg.PoolClient,
+  workspaceId: string,
+  now: number,
+  removedId?: string,
+): Promise<void> {
   const { rows } = await client.query<Settings & SqlRow<typeof workspaces, 'account_id'> & { members: string[] }>(
     `select w.account_id, w.alert_percents, w.member_budget_nusd,
        array(select m.account_id from workspace_members m where m.workspace_id = w.id and not exists (
          select from budgets b where b.workspace_id = w.id and b.member_id = m.account_id and b.limit_nusd is not null
-           and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
+           and b.id is distinct from $2 and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
      from workspaces w where w.id = $1 and w.deleted_at is null`,
-    [workspaceId],
+    [workspaceId, removedId ?? null],
   );
   const [workspace] = rows;
   if (workspace === undefined) return;
@@ -109,6 +115,10 @@ export async function followDefault(client: pg.PoolClient, workspaceId: string, 
   const lackingIt = limit === null ? [] : workspace.members;
   // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
   for (const id of [...new Set([accountId, ...lackingIt])].sort()) await lockAccount(client, id);
+  if (removedId !== undefined) {
+    await removeBudgets(client, { where: 'b.id = $1', values: [removedId] });
+    await client.query('delete from budget_alerts where budget_id = $1', [removedId]);
+  }
   await removeBudgets(client, {
     where: `b.workspace_id = $1 and b.is_default and ($2::bigint is null or not exists (
       select from workspace_members m where m.workspace_id = b.workspace_id and m.account_id = b.member_id))`,

@@ -13,6 +13,8 @@ import { putWorkspacePreferences } from '../routing/routing.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
+import { setBudgetSettings } from './budget-settings.ts';
+import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { lockWorkspace } from './workspace-access.ts';
@@ -98,6 +100,19 @@ async function workingKeys({ workspaceId }: Shared): Promise<string[]> {
     [workspaceId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Sets a budget of all members, and then one of this member. */
+async function ownBudget(place: Shared, { accountId: memberId }: Person) {
+  const settings = { alertPercents: [100], memberBudgetNusd: 20_000_000_000n };
+  await done(setBudgetSettings(pool, as(place.owner, place), settings, now));
+  return done(setBudget(pool, as(place.owner, place), { limitNusd: 5_000_000_000n, memberId }, now));
+}
+
+/** Returns the budgets of members: whose they are, their limits in USD, and whether they are default ones. */
+async function memberBudgets(place: Shared) {
+  const { data } = await done(listBudgets(pool, as(place.owner, place), { page, now }));
+  return data.map(({ member_id, limit_usd, is_default }) => [member_id, limit_usd, is_default]);
 }
 
 /**
@@ -225,6 +240,47 @@ describe('at the same time', () => {
       meanwhile: async (holder: pg.PoolClient) => expect((await holder.query(others, values)).rowCount).toBe(3),
     };
     await whileHeld(pool, held, [() => done(deleteWorkspace(pool, as(place.owner, place)))]);
+  });
+
+  it.each(['payer', 'member'] as const)(
+    'a budget of a member is removed and a charge booked: both lock the accounts in one order, here the %s first',
+    async (lower) => {
+      // A removal that locked the payer first and then a member with a lower id, or the other way round, would deadlock with a booking
+      // that holds the other one. So while the removal waits for the lower account, it must not hold the higher one.
+      let place = await shared();
+      let ben = await join(place, 'member');
+      while (ben.accountId < place.owner.accountId !== (lower === 'member')) {
+        place = await shared();
+        ben = await join(place, 'member');
+      }
+      const { id } = await ownBudget(place, ben);
+      const [first, second] = [place.owner.accountId, ben.accountId].toSorted();
+      let free: number | null = 0;
+      await whileHeld(
+        pool,
+        {
+          rows: 'select 1 from accounts where id = $1 for update',
+          values: [first],
+          waiting: 'select wallet_id, balance_nusd, version from accounts',
+          meanwhile: async (client) => {
+            const lock = 'select 1 from accounts where id = $1 for update skip locked';
+            free = (await client.query(lock, [second])).rowCount;
+          },
+        },
+        [() => removeBudget(pool, as(place.owner, place), id, now)],
+      );
+      expect(free).toBe(1);
+    },
+  );
+
+  it('a budget of a member is removed and requests admitted: the default one limits them from the same moment on', async () => {
+    // Removed, read by the projector, and given the default one only then: requests would have no limit meanwhile, or until the next
+    // attempt if the process stops in between. So the removal alone must leave the default budget.
+    const place = await shared();
+    const ben = await join(place, 'member');
+    const { id } = await ownBudget(place, ben);
+    expect(await removeBudget(pool, as(place.owner, place), id, now)).toBeUndefined();
+    expect(await memberBudgets(place)).toEqual([[ben.accountId, 20, true]]);
   });
 
   it('the future owner is removed and accepts: the workspace has exactly one owner', async () => {
