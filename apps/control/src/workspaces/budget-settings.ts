@@ -129,7 +129,8 @@ export async function followDefault(
   const given = await client.query<SqlRow<typeof budgets, 'id'> & { spent_nusd: string }>(
     `with given as (
        insert into budgets (id, workspace_id, member_id, limit_nusd, is_default)
-       select gen_random_uuid(), $1, t.id, $3, true from unnest($2::uuid[]) as t (id)
+       select gen_random_uuid(), $1, m.account_id, $3, true from workspace_members m
+         where m.workspace_id = $1 and m.account_id = any($2::uuid[])
        on conflict (workspace_id, member_id, key_id) do update
          set limit_nusd = excluded.limit_nusd, is_default = true, version = budgets.version + 1
        returning id, workspace_id, member_id, key_id)

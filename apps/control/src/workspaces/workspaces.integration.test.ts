@@ -5,6 +5,7 @@ import { whileHeld } from '@sotto/test-servers';
 import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { deleteAccount } from '../account-deletion/delete-account.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused } from '../database/refused.ts';
@@ -13,8 +14,9 @@ import { putWorkspacePreferences } from '../routing/routing.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
-import { setBudgetSettings } from './budget-settings.ts';
+import { giveDefaultBudget, setBudgetSettings } from './budget-settings.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
+import { claimWorkspaces } from './claim-workspaces.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { lockWorkspace } from './workspace-access.ts';
@@ -413,6 +415,62 @@ describe('invitations', () => {
       (await done(makeKey(ben, place))).id,
     ]);
     expect(rows[0]?.account_id).toBe(ann.accountId);
+  });
+});
+
+/**
+ * Nobody can remove a default budget that stays behind, because `removeBudget` refuses default ones. What could leave one behind: each
+ * way to leave, and `followDefault` at the same time. It reads the members, and then waits for the account that a deletion holds.
+ */
+describe('the default budget of a member', () => {
+  const userOf = async ({ accountId }: Person): Promise<string> =>
+    (await pool.query<{ user_id: string }>('select user_id from accounts where id = $1', [accountId])).rows[0]
+      ?.user_id ?? '';
+  const claim = async (who: Person): Promise<void> => {
+    const userId = await userOf(who);
+    await inTransaction(pool, (client) => claimWorkspaces(client, userId));
+  };
+  const settings = { alertPercents: [100], memberBudgetNusd: 20_000_000_000n };
+
+  it.each<[string, (ben: Person, place: Shared) => Promise<unknown>]>([
+    ['is removed', (ben, place) => removeMember(pool, { ...as(place.owner, place), memberId: ben.accountId })],
+    ['deletes their account', async (ben) => deleteAccount(pool, await userOf(ben), { month: '2026-01' })],
+    ['has their account claimed', claim],
+  ])('ends when the member %s, and no other', async (_, leave) => {
+    const [place, elsewhere] = [await shared(), await shared()];
+    const [ann, ben] = [await join(place, 'member'), await join(place, 'member')];
+    await done(acceptOffer(pool, await offer(elsewhere.owner, ann, elsewhere, 'member'), now));
+    for (const each of [place, elsewhere]) await done(setBudgetSettings(pool, as(each.owner, each), settings, now));
+    expect(await memberBudgets(place)).toHaveLength(2);
+    await leave(ben, place);
+    expect(await memberBudgets(place)).toEqual([[ann.accountId, 20, true]]);
+    expect(await memberBudgets(elsewhere)).toEqual([[ann.accountId, 20, true]]);
+  });
+
+  it('ends when the account of the owner is claimed, and one of their own stays', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'member'), await join(place, 'member')];
+    await ownBudget(place, ben);
+    expect(await memberBudgets(place)).toContainEqual([ann.accountId, 20, true]);
+    await claim(place.owner);
+    expect(await memberBudgets(place)).toEqual([[ben.accountId, 5, false]]);
+  });
+
+  it('is not given to a member whose account is deleted meanwhile', async () => {
+    const place = await shared();
+    await done(setBudgetSettings(pool, as(place.owner, place), settings, now));
+    const ben = await join(place, 'member');
+    await whileHeld(
+      pool,
+      {
+        rows: 'select 1 from accounts where id = $1 for update',
+        values: [ben.accountId],
+        waiting: 'select wallet_id, balance_nusd, version from accounts',
+        meanwhile: (client) => client.query('delete from workspace_members where account_id = $1', [ben.accountId]),
+      },
+      [() => giveDefaultBudget(pool, place.workspaceId, now)],
+    );
+    expect(await memberBudgets(place)).toEqual([]);
   });
 });
 
