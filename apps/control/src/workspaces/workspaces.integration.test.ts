@@ -11,10 +11,11 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { Refused } from '../database/refused.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
+import { explained } from '../testing/explained.integration.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
-import { giveDefaultBudget, setBudgetSettings } from './budget-settings.ts';
+import { defaultBudgetIsDue, giveDefaultBudget, setBudgetSettings } from './budget-settings.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { claimWorkspaces } from './claim-workspaces.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
@@ -454,6 +455,13 @@ describe('the default budget of a member', () => {
     expect(await memberBudgets(place)).toContainEqual([ann.accountId, 20, true]);
     await claim(place.owner);
     expect(await memberBudgets(place)).toEqual([[ben.accountId, 5, false]]);
+  });
+
+  it('is looked for by the index, which has only workspaces with one', async () => {
+    const plan = await explained(pool, (database) => database.query(`select ${defaultBudgetIsDue}`));
+    expect(plan).toContain('workspaces_member_budget_idx');
+    expect(plan).toContain('budgets_scope');
+    expect(plan).not.toContain('Seq Scan');
   });
 
   it('is not given to a member whose account is deleted meanwhile', async () => {
