@@ -101,8 +101,11 @@ export async function followDefault(
   now: number,
   removedId?: string,
 ): Promise<void> {
-  const { rows } = await client.query<Settings & SqlRow<typeof workspaces, 'account_id'> & { members: string[] }>(
+  const { rows } = await client.query<
+    Settings & SqlRow<typeof workspaces, 'account_id'> & { has_default: boolean; members: string[] }
+  >(
     `select w.account_id, w.alert_percents, w.member_budget_nusd,
+       exists (select from budgets b where b.workspace_id = w.id and b.is_default and b.limit_nusd is not null) as has_default,
        array(select m.account_id from workspace_members m where m.workspace_id = w.id and not exists (
          select from budgets b where b.workspace_id = w.id and b.member_id = m.account_id and b.limit_nusd is not null
            and b.id is distinct from $2 and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
@@ -113,6 +116,8 @@ export async function followDefault(
   if (workspace === undefined) return;
   const { account_id: accountId, alert_percents: alertPercents, member_budget_nusd: limit } = workspace;
   const lackingIt = limit === null ? [] : workspace.members;
+  // A deletion of the owner’s account locks it first, and then the workspace. So lock no account without need.
+  if (limit === null && !workspace.has_default && removedId === undefined) return;
   // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
   for (const id of [...new Set([accountId, ...lackingIt])].sort()) await lockAccount(client, id);
   if (removedId !== undefined) {

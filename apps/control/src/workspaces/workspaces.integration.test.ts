@@ -464,6 +464,18 @@ describe('the default budget of a member', () => {
     expect(plan).not.toContain('Seq Scan');
   });
 
+  it('is not waited for in a workspace without one, while the account of the owner is being deleted', async () => {
+    // A person accepts an invitation, and then control looks for their default budget. It holds the workspace, which the deletion
+    // waits for, and waited for the owner's account, which the deletion holds.
+    const place = await shared();
+    await join(place, 'member');
+    await inTransaction(pool, async (client) => {
+      await client.query('select 1 from accounts where id = $1 for no key update', [place.owner.accountId]);
+      await giveDefaultBudget(pool, place.workspaceId, now);
+    });
+    expect(await memberBudgets(place)).toEqual([]);
+  });
+
   it('is not given to a member whose account is deleted meanwhile', async () => {
     const place = await shared();
     await done(setBudgetSettings(pool, as(place.owner, place), settings, now));
