@@ -21,6 +21,7 @@ const caFile = join(useFolder('refusals'), 'ca.pem');
  *
  * - Two controls book the same counts at once: the alert has one row per budget and month, which only one of them inserts.
  * - The budget is raised between the refusal and its alert: the alert tells the limit as it is when it is sent.
+ * - The budget is raised between the refusal and the booking of its count: it alerts nobody (`refusals.integration.test.ts`).
  * - A count is read again after a restart: it is no larger than the stored one, so it alerts nothing.
  * - A refusal could reveal content: a count has the key, the hour and the kind, and refusals of content have none.
  */
@@ -76,6 +77,12 @@ await describeStage(
       let { secret } = (await put('/webhook', { url: hook })) as { secret: string };
       return {
         ...{ owner, member, id, key, keyId, put },
+        /** Moves the last change of the budgets back by a minute. What they refuse in the first half of it alerts nobody. */
+        wasSetEarlier: () =>
+          suite.service.pool.query(
+            "update budgets set projected_at = projected_at - interval '1 minute' where workspace_id = $1",
+            [id],
+          ),
         async setFormat(format: string) {
           ({ secret } = (await put('/webhook', { url: hook, format })) as { secret: string });
         },
@@ -106,7 +113,7 @@ await describeStage(
 
     it('by a budget that is hardly spent are told at once, by mail and webhook, and once a month', async () => {
       const { mailbox } = suite.standIns;
-      const { owner, member, key, keyId, id, put, events, refusals } = await team();
+      const { owner, member, key, keyId, id, put, wasSetEarlier, events, refusals } = await team();
       await put('/budgets', { limit_usd: 0.001, member_id: member.accountId });
       expect(await byKey(key, body(20))).toBe(200);
       // A hold of 0.15 cents, at 4 % spent.
@@ -137,6 +144,7 @@ await describeStage(
       expect(events()).toHaveLength(1);
       // Setting the budget again alerts again.
       await put('/budgets', { limit_usd: 0.0011, member_id: member.accountId });
+      await wasSetEarlier();
       expect(await byKey(key, body(1000))).toBe(402);
       await until(async () => events().length === 2, 'the event of the next refusal');
       expect(
@@ -145,12 +153,13 @@ await describeStage(
     });
 
     it('reach Slack and Teams as messages in which a name is only text', async () => {
-      const { key, put, setFormat } = await team();
+      const { key, put, setFormat, wasSetEarlier } = await team();
       const { receiver } = suite.standIns;
       const bodies = (): string[] => receiver.received.map((event) => event.body);
       for (const format of ['slack', 'teams'] as const) {
         await setFormat(format);
         await put('/budgets', { limit_usd: 0.001 });
+        await wasSetEarlier();
         const before = bodies().length;
         expect(await byKey(key, body(1000))).toBe(402);
         await until(async () => bodies().length > before, `the event for ${format}`);

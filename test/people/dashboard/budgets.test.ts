@@ -141,6 +141,12 @@ await describeDashboard('budgets', (stage) => {
     const own = page.getByRole('row', { name: new RegExp(`${guest.email}.*of \\$7\\.00`) });
     await own.waitFor();
     expect(await own.getByText('Default').count()).toBe(0);
+    await page.getByRole('button', { name: `Actions for ${guest.email}` }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const question = page.getByRole('alertdialog');
+    await question.getByText(`${guest.email}: the budget of each member, $20.00 a month, then applies.`).waitFor();
+    await question.getByRole('button', { name: 'Remove' }).click();
+    await row.waitFor();
   });
 
   it('show a member what they may see, and nothing to change', async () => {

@@ -111,6 +111,11 @@ async function leaveWorkspaces(client: pg.PoolClient, accountId: string): Promis
      order by id for update`,
     [accountId],
   );
+  await removeBudgets(client, {
+    where: `b.workspace_id in (select workspace_id from workspace_members where account_id = $1)
+      and b.member_id = $1 and b.is_default`,
+    values: [accountId],
+  });
   await client.query('delete from workspace_invitations where invited_by = $1', [accountId]);
   await client.query('delete from workspace_members where account_id = $1', [accountId]);
 }

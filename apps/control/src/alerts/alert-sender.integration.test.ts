@@ -136,7 +136,7 @@ it('sends no alert of a budget that was removed, nor to a person who may no long
   await handOver(stranger.accountId);
   expect(await readAlert(pool, delivery)).toBeUndefined();
   await handOver(owner.accountId);
-  await removeBudget(pool, owner, owner.budgetIds[0] ?? '');
+  await removeBudget(pool, owner, owner.budgetIds[0] ?? '', Date.now());
   expect((await pool.query('select 1 from alert_deliveries')).rowCount).toBe(0);
 });
 

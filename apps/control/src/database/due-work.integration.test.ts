@@ -66,6 +66,21 @@ it('asks at once what this process wrote, long before the interval is over', asy
   await task.stop();
 });
 
+it('asks no sooner for a task that no hint concerns', async () => {
+  const ran: string[] = [];
+  const everyMs = 3_600_000;
+  const slow = due.when({ question, everyMs, isHintable: false }, async () => void ran.push('slow'), rethrow);
+  const quick = due.when({ question, everyMs }, async () => void ran.push('quick'), rethrow);
+  for (const task of [slow, quick]) task.start();
+  await until(() => ran.length === 2, 'both ran at their start');
+  await write(clock);
+  due.wake();
+  // One statement asks for all tasks, and wakes them in the order in which they started.
+  await until(() => ran.filter((name) => name === 'quick').length === 2, 'the letter was found');
+  expect(ran).toEqual(['slow', 'quick', 'quick']);
+  for (const task of [slow, quick]) await task.stop();
+});
+
 it('runs a task that fails again while its question is answered with yes', async () => {
   const failures: unknown[] = [];
   await write(clock);

@@ -8,6 +8,8 @@ export interface Due {
   readonly question: string;
   /** The interval at which it is asked, in ms: a multiple of `askMs`. */
   readonly everyMs: number;
+  /** Whether what this process writes shortens the interval. Default: true. */
+  readonly isHintable?: boolean;
 }
 
 /** The interval at which Postgres is asked, in ms. */
@@ -19,7 +21,7 @@ const hintedMs = 500;
 /** The interval at which a task runs without a wake-up, in ms. */
 const unaskedMs = 600_000;
 
-interface Work extends Due {
+interface Work extends Required<Due> {
   /** Of `performance.now()`. */
   askedAt: number;
   /** Whether this process has written since. */
@@ -47,7 +49,7 @@ export class DueWork implements Task {
 
   /** Asks soon, because this process has written something. The interval finds what another process writes. */
   wake(): void {
-    for (const work of this.#work) work.isHinted = true;
+    for (const work of this.#work) work.isHinted = work.isHintable;
     this.#asking.wake();
   }
 
@@ -55,7 +57,11 @@ export class DueWork implements Task {
    * Returns a task that runs at its start, when its question is answered with yes, and when it is woken. After a failure it pauses for
    * `everyMs`. One that resolves to true has more work and runs again at once.
    */
-  when({ question, everyMs }: Due, task: () => Promise<unknown>, failed: (error: unknown) => void): Repeated {
+  when(
+    { question, everyMs, isHintable = true }: Due,
+    task: () => Promise<unknown>,
+    failed: (error: unknown) => void,
+  ): Repeated {
     const run = async (): Promise<unknown> => {
       work.isRunning = true;
       return task().finally(() => {
@@ -66,6 +72,7 @@ export class DueWork implements Task {
     const work: Work = {
       question,
       everyMs,
+      isHintable,
       askedAt: performance.now(),
       isHinted: false,
       isRunning: false,

@@ -90,6 +90,9 @@ export const workspaces = pgTable(
   (table) => [
     index('workspaces_account_idx').on(table.accountId),
     uniqueIndex('workspaces_default_idx').on(table.accountId).where(sql`${table.isDefault}`),
+    index('workspaces_member_budget_idx')
+      .on(table.id)
+      .where(sql`${table.memberBudgetNusd} is not null and ${table.deletedAt} is null`),
     index('workspaces_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`),
   ],
 );
@@ -174,6 +177,8 @@ export const budgets = pgTable(
     isDefault: boolean('is_default').notNull().default(false),
     version: bigint('version', { mode: 'number' }).notNull().default(1),
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
+    /** When `projectedVersion` last rose. What brokers counted until then may have been refused by an earlier limit. */
+    projectedAt: instant('projected_at').notNull().defaultNow(),
     createdAt: createdAt(),
   },
   (table) => [

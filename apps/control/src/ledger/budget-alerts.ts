@@ -52,11 +52,19 @@ export interface RefusedKey {
   readonly hour: Date;
 }
 
+/** Within this time of a change, in ms, counts of refusals may be by the earlier limit. Every control reads the counts each 10 s. */
+const uncertainMs = 30_000;
+
 /**
  * Notes the first refusal of the present month by each of these budgets, with its deliveries. Needs no lock: of two callers, only one
- * inserts the row. A budget that was set or removed meanwhile is alerted by the limit that it has when the alert is sent, or not at all.
+ * inserts the row. Skips a budget whose change brokers do not know yet, or learned only shortly before `readAt`, the ms since 1970
+ * when the counts were read. So what the earlier limit refused alerts nobody. A budget in its first version has no earlier limit.
  */
-export async function noteRefusals(client: pg.PoolClient, refused: readonly RefusedKey[]): Promise<void> {
+export async function noteRefusals(
+  client: pg.PoolClient,
+  refused: readonly RefusedKey[],
+  readAt: number,
+): Promise<void> {
   const byBudget = refused.filter(({ kind }) => kind.endsWith('_budget'));
   if (byBudget.length === 0) return;
   const { rows } = await client.query<{ budget_id: string; account_id: string; month: string }>(
@@ -66,11 +74,13 @@ export async function noteRefusals(client: pg.PoolClient, refused: readonly Refu
        when 'key_budget' then b.key_id = k.id
        when 'member_budget' then b.member_id = k.created_by
        else b.key_id is null and b.member_id is null end
+     where b.version = 1 or (b.projected_version = b.version and b.projected_at <= $4)
      order by 1`,
     [
       byBudget.map(({ keyId }) => keyId),
       byBudget.map(({ kind }) => kind),
       byBudget.map(({ hour }) => hour.toISOString().slice(0, 7)),
+      new Date(readAt - uncertainMs),
     ],
   );
   await insertAlerts(

@@ -149,6 +149,27 @@ describe('the shared state is freed', () => {
   });
 });
 
+it('the time when brokers learned a budget is that of its last change, not of a refresh', async () => {
+  // `noteRefusals` trusts that what brokers refuse after this time, they refuse by this limit.
+  const { keyIds, ...place } = await owner();
+  const changed = async () => {
+    const { rows } = await pool.query<{ id: string }>(
+      "select id from budgets where workspace_id = $1 and projected_at > now() - interval '30 minutes'",
+      [place.workspaceId],
+    );
+    return rows.map(({ id }) => id);
+  };
+  await pool.query("update budgets set projected_at = now() - interval '1 hour' where workspace_id = $1", [
+    place.workspaceId,
+  ]);
+  await projector.refresh();
+  expect(await changed()).toEqual([]);
+  const { id } = await done(setBudget(pool, place, { limitNusd: 6_000_000_000n, keyId: keyIds[0] }, Date.now()));
+  expect(await changed()).toEqual([]);
+  await catchUp();
+  expect(await changed()).toEqual([id]);
+});
+
 it('a change of preferences is one write, and reaches every key', async () => {
   const place = await owner();
   let written = 0;

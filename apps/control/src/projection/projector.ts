@@ -298,10 +298,10 @@ export class Projector {
         spent: Object.entries(row.spent ?? {}).map(([month, nusd]) => ({ month, spentNusd: BigInt(nusd) })),
       });
     }
-    await pool.query('update budgets set projected_version = $2 where id = $1 and projected_version < $2', [
-      row.id,
-      row.version,
-    ]);
+    await pool.query(
+      'update budgets set projected_version = $2, projected_at = now() where id = $1 and projected_version < $2',
+      [row.id, row.version],
+    );
   }
 }
 

@@ -21,18 +21,19 @@ interface Booked {
 
 /** Carries the counts of refusals from the shared state to Postgres. */
 export class RefusalBooks {
-  readonly #deps: Omit<RefusalBooksDependencies, 'now'>;
+  readonly #deps: RefusalBooksDependencies;
   readonly #firstHour: number;
   readonly #booked = new Map<number, Booked>();
 
-  constructor({ now, ...deps }: RefusalBooksDependencies) {
+  constructor(deps: RefusalBooksDependencies) {
     this.#deps = deps;
-    this.#firstHour = refusalHour(now()) - keptHours;
+    this.#firstHour = refusalHour(deps.now()) - keptHours;
   }
 
   /** Books what was counted since the last call. A shard that cannot be read, or whose counts cannot be booked, is read again from there. */
   async book(): Promise<void> {
-    const { pool, state } = this.#deps;
+    const { pool, state, now } = this.#deps;
+    const readAt = now();
     const read = new Map<number, Booked>();
     const raised: RefusalCount[] = [];
     const failure = await forAllReachable(shards, async (shard) => {
@@ -41,7 +42,7 @@ export class RefusalBooks {
       raised.push(...counts.filter((count) => count.count > (before?.counts.get(nameOf(count)) ?? 0)));
       read.set(shard, { hour, counts: new Map(counts.map((count) => [nameOf(count), count.count])) });
     });
-    await bookRefusals(pool, raised);
+    await bookRefusals(pool, raised, readAt);
     for (const [shard, booked] of read) this.#booked.set(shard, booked);
     if (failure !== undefined) throw failure;
   }

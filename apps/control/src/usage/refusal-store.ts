@@ -14,14 +14,14 @@ const keptMs = 90 * 24 * hourMs;
 const mostGroups = 2_000;
 
 /**
- * Stores counts of refusals, and notes the alerts of budgets that refused. A stored count only rises, so these interleavings count
+ * Stores counts of refusals that were read at a time, in ms since 1970, and notes the alerts of budgets that refused. A stored count only rises, so these interleavings count
  * nothing twice and alert once:
  *
  * - Two controls read the same counts: the later one finds nothing larger.
  * - A control dies before its commit: the counts are still in the shared state.
  * - A control that read earlier commits later: a smaller count changes nothing.
  */
-export async function bookRefusals(pool: pg.Pool, counts: readonly RefusalCount[]): Promise<void> {
+export async function bookRefusals(pool: pg.Pool, counts: readonly RefusalCount[], readAt: number): Promise<void> {
   if (counts.length === 0) return;
   // One order for all, so that two bookings cannot deadlock.
   const rows = counts.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
@@ -46,6 +46,7 @@ export async function bookRefusals(pool: pg.Pool, counts: readonly RefusalCount[
     await noteRefusals(
       client,
       raised.map(({ key_id: keyId, kind, hour }) => ({ keyId, kind, hour })),
+      readAt,
     );
   });
 }

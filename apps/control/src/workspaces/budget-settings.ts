@@ -92,23 +92,38 @@ export async function giveDefaultBudget(pool: pg.Pool, workspaceId: string, now:
 
 /**
  * Makes the default budgets of a workspace what its settings say: one for each member without a budget of their own, and none for former
- * members and the owner. Waits for bookings of the account that pays, as `setBudget` does. The caller holds the workspace’s lock.
+ * members and the owner. Waits for bookings of the account that pays, as `setBudget` does. The caller holds the workspace’s lock, and no
+ * account's. Removes another budget, too, if `removedId` names one, so that its member is never without any.
  */
-export async function followDefault(client: pg.PoolClient, workspaceId: string, now: number): Promise<void> {
-  const { rows } = await client.query<Settings & SqlRow<typeof workspaces, 'account_id'> & { members: string[] }>(
+export async function followDefault(
+  client: pg.PoolClient,
+  workspaceId: string,
+  now: number,
+  removedId?: string,
+): Promise<void> {
+  const { rows } = await client.query<
+    Settings & SqlRow<typeof workspaces, 'account_id'> & { has_default: boolean; members: string[] }
+  >(
     `select w.account_id, w.alert_percents, w.member_budget_nusd,
+       exists (select from budgets b where b.workspace_id = w.id and b.is_default and b.limit_nusd is not null) as has_default,
        array(select m.account_id from workspace_members m where m.workspace_id = w.id and not exists (
          select from budgets b where b.workspace_id = w.id and b.member_id = m.account_id and b.limit_nusd is not null
-           and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
+           and b.id is distinct from $2 and (not b.is_default or b.limit_nusd = w.member_budget_nusd))) as members
      from workspaces w where w.id = $1 and w.deleted_at is null`,
-    [workspaceId],
+    [workspaceId, removedId ?? null],
   );
   const [workspace] = rows;
   if (workspace === undefined) return;
   const { account_id: accountId, alert_percents: alertPercents, member_budget_nusd: limit } = workspace;
   const lackingIt = limit === null ? [] : workspace.members;
+  // A deletion of the owner’s account locks it first, and then the workspace. So lock no account without need.
+  if (limit === null && !workspace.has_default && removedId === undefined) return;
   // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
   for (const id of [...new Set([accountId, ...lackingIt])].sort()) await lockAccount(client, id);
+  if (removedId !== undefined) {
+    await removeBudgets(client, { where: 'b.id = $1', values: [removedId] });
+    await client.query('delete from budget_alerts where budget_id = $1', [removedId]);
+  }
   await removeBudgets(client, {
     where: `b.workspace_id = $1 and b.is_default and ($2::bigint is null or not exists (
       select from workspace_members m where m.workspace_id = b.workspace_id and m.account_id = b.member_id))`,
@@ -119,7 +134,8 @@ export async function followDefault(client: pg.PoolClient, workspaceId: string, 
   const given = await client.query<SqlRow<typeof budgets, 'id'> & { spent_nusd: string }>(
     `with given as (
        insert into budgets (id, workspace_id, member_id, limit_nusd, is_default)
-       select gen_random_uuid(), $1, t.id, $3, true from unnest($2::uuid[]) as t (id)
+       select gen_random_uuid(), $1, m.account_id, $3, true from workspace_members m
+         where m.workspace_id = $1 and m.account_id = any($2::uuid[])
        on conflict (workspace_id, member_id, key_id) do update
          set limit_nusd = excluded.limit_nusd, is_default = true, version = budgets.version + 1
        returning id, workspace_id, member_id, key_id)

@@ -11,9 +11,9 @@ import type { budgets, workspaces } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
-import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
+import { followDefault } from './budget-settings.ts';
 import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
@@ -99,17 +99,17 @@ export async function setBudget(
   });
 }
 
-/** Removes a budget. If it is set again, it alerts again. Call `giveDefaultBudget` then: the member may have that of the workspace. */
+/** Removes a budget. If it is set again, it alerts again. A member gets the default budget of the workspace instead, if it has one. */
 export async function removeBudget(
   pool: pg.Pool,
   caller: InWorkspace,
   budgetId: string,
+  now: number,
 ): Promise<Refused<NoAccess | { readonly why: 'no_budget' } | { readonly why: 'default_budget' }> | undefined> {
   return inTransaction(pool, async (client) => {
     const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
     if (workspace instanceof Refused) return workspace;
-    const { id, accountId } = workspace;
-    await lockAccount(client, accountId);
+    const { id } = workspace;
     const { rows } = await client.query<ToldBudget & Pick<Row, 'is_default'>>(
       'select id, member_id, key_id, limit_nusd, is_default from budgets where id = $1 and workspace_id = $2 and limit_nusd is not null',
       [budgetId, id],
@@ -117,8 +117,7 @@ export async function removeBudget(
     const [budget] = rows;
     if (budget === undefined) return refused('no_budget');
     if (budget.is_default) return refused('default_budget');
-    await removeBudgets(client, { where: 'b.id = $1 and b.workspace_id = $2', values: [budgetId, id] });
-    await client.query('delete from budget_alerts where budget_id = $1', [budgetId]);
+    await followDefault(client, id, now, budgetId);
     await recordAct(client, {
       ...{ actor: byAccount(caller.accountId), act: 'budget_removed', workspaceId: id },
       ...{ accountId: budget.member_id ?? undefined, details: toldBudget(budget) },

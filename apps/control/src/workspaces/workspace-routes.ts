@@ -13,7 +13,7 @@ import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { Serve } from '../serve/serve.ts';
-import { giveDefaultBudget, readBudgetSettings, setBudgetSettings } from './budget-settings.ts';
+import { readBudgetSettings, setBudgetSettings } from './budget-settings.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
 import { type Inviting, inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
@@ -82,8 +82,8 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
     },
 
     'DELETE /v1/workspaces/{id}/budgets/{budgetId}': async ({ caller: { accountId }, params }) => {
-      orError(await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId), budgetErrors);
-      await giveDefaultBudget(pool, params.id, now());
+      const removed = await removeBudget(pool, { accountId, workspaceId: params.id }, params.budgetId, now());
+      orError(removed, budgetErrors);
       await projectBudgets(projector, params.id);
     },
 

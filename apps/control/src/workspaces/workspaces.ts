@@ -30,7 +30,7 @@ export const buildWorkspaces = (deps: WorkspacesDependencies): Domain => ({
   },
   tasks: (failed, due) => [
     due.when(
-      { question: defaultBudgetIsDue, everyMs: defaultBudgetsMs },
+      { question: defaultBudgetIsDue, everyMs: defaultBudgetsMs, isHintable: false },
       async () => {
         const changed = await giveDefaultBudgets(deps.pool, deps.now());
         for (const id of changed) await projectBudgets(deps.projector, id);

@@ -1,6 +1,6 @@
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { expect, it } from 'vitest';
-import { ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
+import { afterRemoval, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 const budget: BudgetAnswer = {
   ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, limit_usd: 100, spent_usd: 20 },
@@ -40,4 +40,24 @@ it('names what a budget limits, also when it is gone, and not before the names a
   const loading = { members: undefined, keys: undefined };
   expect(ownerOf({ ...budget, member_id: 'm' }, loading)).toBe('…');
   expect(ownerOf({ ...budget, key_id: 'k' }, loading)).toBe('…');
+});
+
+it('says that a member whose budget is removed has the default one, if there is one, and the owner none', () => {
+  const [member, owner] = [
+    { ...budget, member_id: 'm' },
+    { ...budget, member_id: 'o' },
+  ];
+  const loaded = {
+    settings: { member_budget_usd: 20 },
+    members: [
+      { account_id: 'o', role: 'owner' },
+      { account_id: 'm', role: 'viewer' },
+    ],
+  } as const;
+  const unlimited = 'a month may then cost any amount that the balance covers';
+  expect(afterRemoval(member, loaded)).toBe('the budget of each member, $20.00 a month, then applies');
+  for (const each of [owner, budget, { ...budget, key_id: 'k' }, { ...budget, member_id: 'former' }])
+    expect(afterRemoval(each, loaded)).toBe(unlimited);
+  expect(afterRemoval(member, { ...loaded, settings: { member_budget_usd: null } })).toBe(unlimited);
+  expect(afterRemoval(member, { ...loaded, settings: undefined })).toBe('this limit then applies no more');
 });

@@ -1,6 +1,7 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
-import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
+import type { BudgetAnswer, BudgetSettingsAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
+import { formatUsd } from '../../format/format.ts';
 import { type Used, usedOf } from '../keys/key-rules.ts';
 
 /** Whether a member can set budgets and see the webhook (`workspaces/permissions.ts` of control). */
@@ -37,6 +38,22 @@ export function ownerOf({ member_id: member, key_id: key }: BudgetAnswer, { memb
   if (key !== null) return keys === undefined ? '…' : (keys.get(key) ?? 'A former key');
   if (member !== null) return members === undefined ? '…' : (members.get(member) ?? 'A former member');
   return 'Whole workspace';
+}
+
+/** What decides which budget a member has; undefined until it is loaded. */
+export interface Defaults {
+  readonly settings: Pick<BudgetSettingsAnswer, 'member_budget_usd'> | undefined;
+  readonly members: readonly Pick<WorkspaceMemberAnswer, 'account_id' | 'role'>[] | undefined;
+}
+
+/** Returns what holds once a budget is removed. A member then has the default budget, if there is one. The owner has none. */
+export function afterRemoval({ member_id: member }: BudgetAnswer, { settings, members }: Defaults): string {
+  const unlimited = 'a month may then cost any amount that the balance covers';
+  if (member === null) return unlimited;
+  if (settings === undefined || members === undefined) return 'this limit then applies no more';
+  const usd = settings.member_budget_usd;
+  const isMember = members.some(({ account_id: id, role }) => id === member && role !== 'owner');
+  return usd === null || !isMember ? unlimited : `the budget of each member, ${formatUsd(usd)} a month, then applies`;
 }
 
 /** The keys that can have a budget and have none. */

@@ -1,7 +1,9 @@
 import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { useQuery } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { budgetsQuery } from '../../api/budgets.ts';
+import { budgetSettingsQuery, budgetsQuery } from '../../api/budgets.ts';
 import { call } from '../../api/call.ts';
+import { membersQuery } from '../../api/queries.ts';
 import { formatUsd } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { asking } from '../../ui/dialog.tsx';
@@ -10,7 +12,7 @@ import type { Column } from '../../ui/table.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { limitTones } from '../keys/key-rules.ts';
 import { ChangeBudgetDialog } from './budget-dialogs.tsx';
-import { type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
+import { afterRemoval, type Names, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 interface BudgetTableProps {
   readonly workspace: WorkspaceAnswer;
@@ -74,9 +76,7 @@ const removal = (workspace: WorkspaceAnswer, budget: BudgetAnswer, owner: string
   danger: true,
   does: asking({
     title: 'Remove the budget?',
-    consequence: (
-      <span className="break-words">{`${owner}: a month may then cost any amount that the balance covers.`}</span>
-    ),
+    consequence: <Removed {...{ workspace, budget, owner }} />,
     action: 'Remove',
     change: {
       mutationFn: () =>
@@ -88,6 +88,12 @@ const removal = (workspace: WorkspaceAnswer, budget: BudgetAnswer, owner: string
     },
   }),
 });
+
+function Removed({ workspace, budget, owner }: { workspace: WorkspaceAnswer; budget: BudgetAnswer; owner: string }) {
+  const { data: settings } = useQuery(budgetSettingsQuery(workspace.id));
+  const { data: members } = useQuery(membersQuery(workspace.id));
+  return <span className="break-words">{`${owner}: ${afterRemoval(budget, { settings, members })}.`}</span>;
+}
 
 function Spent({ budget }: { budget: BudgetAnswer }) {
   const { share, state } = shareOf(budget);
