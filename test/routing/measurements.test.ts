@@ -52,7 +52,7 @@ await describeStage(
         ...Object.fromEntries(Array.from({ length: rows }, row)),
         [oldModel]: { routes: { alpha: [1, 1] } },
         'm/embed': { type: 'embedding', context_length: 8000, routes: { alpha: { pricing: { input: 1 } } } },
-        'm/both': { routes: { alpha: [1, 1], beta: [2, 2] } },
+        'm/both': { routes: { alpha: { upstream: 'slow', pricing: [1, 1] }, beta: [2, 2] } },
       },
       environment: secrets,
     };
@@ -231,7 +231,7 @@ await describeStage(
       it('a route without traffic loses its measurements, on every broker', async () => {
         const first = async (at: number): Promise<string | null> =>
           (await ask('m/both', { provider: { sort: 'latency' } }, { at })).headers.get('x-router-provider');
-        handlers.set('own', async (request, response) => {
+        handlers.set('slow', async (request, response) => {
           await sleep(500);
           return flowing(request, response);
         });
