@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { usageRows } from '../../kit/books.ts';
 import { bearer } from '../../kit/client.ts';
+import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { backupGuide } from '../../kit/packaged-postgres.ts';
 import { fromSource, programOf, runToEnd } from '../../kit/programs.ts';
@@ -129,7 +131,7 @@ describe(what, () => {
     );
   });
 
-  task('hold a member to a budget under 200 requests at once, to the nano-dollar', 3, async () => {
+  task('hold a member to a budget under 200 requests at once, to the nano-dollar', 2, async () => {
     const { ann, service } = day;
     const before = await service.settled(ofTeam());
     const spentNusd = 20_000_000_000n - before;
@@ -153,19 +155,19 @@ describe(what, () => {
     expect((await ann.get(`/workspaces/${workspaceId}/budgets`)).json.data).toMatchObject([
       { member_id: benId, spent_usd: Number(spentNusd + spent) / 1e9 },
     ]);
-    const raised = { limit_usd: 5, member_id: benId };
-    expect((await ann.send('PUT', `/workspaces/${workspaceId}/budgets`, raised)).status).toBe(200);
-    await until(async () => (await askFor(service, benKey, 'ticket')).status === 200, 'the raised budget is in force');
   });
 
-  task('hear of the first refusal of a month', 0, async () => {
-    const { mailbox, receiver } = day;
+  task('hear of the first refusal of a month, and raise the budget', 1, async () => {
+    const { ann, mailbox, receiver, service } = day;
     for (const address of [annAddress, benAddress])
       expect((await mailbox.newest(address, 'refused a request')).text).toContain(
         `budget of the member "${benAddress}"`,
       );
     await until(async () => receiver.received.length > 0, 'the webhook is called');
     expect(receiver.received[0]?.body).toContain('refused a request');
+    const raised = { limit_usd: 5, member_id: benId };
+    expect((await ann.send('PUT', `/workspaces/${workspaceId}/budgets`, raised)).status).toBe(200);
+    await until(async () => (await askFor(service, benKey, 'ticket')).status === 200, 'the raised budget is in force');
   });
 
   task('give each new member a budget', 3, async () => {
@@ -216,16 +218,20 @@ describe(what, () => {
   task('find a request on the broker’s host, by its id', 1, async () => {
     const answered = await askFor(day.service, benKey, 'ticket', { alpha: failing });
     const id = answered.headers.get('x-request-id') ?? 'none';
-    const lines = () =>
+    const isLogged = async () =>
       day.service
         .logs()
         .split('\n')
-        .filter((line) => line.includes(id));
-    await until(
-      async () => lines().some((line) => JSON.parse(line).msg === 'request'),
-      'the broker logged the request',
+        .some((line) => line.includes(id) && JSON.parse(line).msg === 'request');
+    await until(isLogged, 'the broker logged the request');
+    await writeFile(join(folder, 'journal'), day.service.logs());
+    await writeFile(join(folder, 'journalctl'), `#!/bin/sh\ncat '${join(folder, 'journal')}'\n`, { mode: 0o755 });
+    const search = documentedBlock('docs/operate/monitoring-and-runbooks.md', 'find-request').replace('req_4f0c', id);
+    const { stdout } = step(() =>
+      spawnSync('sh', ['-c', search], { encoding: 'utf8', env: { PATH: `${folder}:${process.env.PATH}` } }),
     );
-    expect(new Set(step(lines).map((line) => JSON.parse(line).process))).toEqual(new Set(['confidential']));
+    const lines = stdout.trim().split('\n');
+    expect(new Set(lines.map((line) => JSON.parse(line).process))).toEqual(new Set(['confidential']));
   });
 
   task('have traces of both planes', 1, async () => {
