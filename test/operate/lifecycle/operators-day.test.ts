@@ -257,14 +257,18 @@ describe(what, () => {
     expect(out).toMatch(/^no problems$/m);
   });
 
-  task('check a catalog, and change a price without a restart', 3, async () => {
+  task('check a catalog, and change a model without a restart', 3, async () => {
     const { options, service } = day;
     const [catalog, registry] = [join(folder, 'next-catalog.yaml'), join(folder, 'providers.yaml')];
-    const next = options.catalog.replace(/context_length: \d+/, 'context_length: 31000');
+    const next = options.catalog.replace(/"context_length":\s*\d+/, '"context_length":150000');
+    expect(next).not.toBe(options.catalog);
     await step(() => writeFile(catalog, next));
     await writeFile(registry, options.registry);
     await command('catalog', 'check', catalog, '--registry', registry);
     await step(() => service.replaceCatalog(next));
+    const { json } = await get(`${service.controlUrl}/catalog/models`);
+    const { data } = json as { data: { id: string; context_length: number }[] };
+    expect(data.find(({ id }) => id === 'm/one')?.context_length).toBe(150_000);
     expect(await statusOf(benKey)).toBe(200);
   });
 

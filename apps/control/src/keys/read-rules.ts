@@ -9,7 +9,7 @@ import { readLimit } from './read-limit.ts';
 
 export type SentRules = Omit<UpdateKey, 'name' | 'disabled'>;
 
-/** What bounds the rules of a key. */
+/** The bounds of the rules of a key. */
 export interface RuleBounds {
   readonly keeper: Pick<CatalogKeeper, 'catalog'>;
   /** The rate limits of the deployment, per key and minute. */
