@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { usualMaxima } from '@sotto/contract';
 import { whileHeld } from '@sotto/test-servers';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
@@ -7,6 +8,7 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
+import { setBudget } from '../workspaces/budget-store.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
 import { buildAccountDeletion, removeAccount } from './account-deletion.ts';
 import { deleteAccount } from './delete-account.ts';
@@ -173,5 +175,31 @@ describe('an account with many keys', () => {
       [create, () => removeAccount({ pool, projector, now: Date.now, onFailed: () => {} }, ann.userId), create],
     );
     expect((await left(ann.accountId)).active).toBe(0);
+  });
+
+  it('and a budget that its owner is setting in the same moment: neither waits for the other', async () => {
+    // Setting a budget locks the workspace, and then the account that pays. A deletion that locked the account first would wait for the
+    // workspace while it holds what the other needs.
+    const ann = await person();
+    const set = () =>
+      done(
+        setBudget(
+          pool,
+          { accountId: ann.accountId, workspaceId: ann.defaultWorkspaceId, maxima: usualMaxima },
+          { limitNusd: 1n },
+          Date.now(),
+        ),
+      );
+    const remove = () => deleteAccount(pool, ann.userId, { month: '2026-01' });
+    const [budget, deletion] = await whileHeld<unknown>(
+      pool,
+      {
+        rows: 'select 1 from workspaces where id = $1 for update',
+        values: [ann.defaultWorkspaceId],
+        waiting: 'select 1 from workspaces',
+      },
+      [set, remove],
+    );
+    expect([budget, deletion]).toMatchObject([{ scope: 'workspace' }, { accountId: ann.accountId }]);
   });
 });

@@ -32,7 +32,14 @@ export interface DeletionRequest {
  */
 export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }: DeletionRequest): Promise<Deletion> {
   return inTransaction(pool, async (client): Promise<Deletion> => {
-    // Bookings and orders lock the account first, too. A row that refers to the account may be inserted meanwhile.
+    // A change of a workspace locks it first, and then accounts.
+    await client.query(
+      `select 1 from workspaces where account_id = (select id from accounts where user_id = $1) or id in (
+         select m.workspace_id from workspace_members m join accounts a on a.id = m.account_id where a.user_id = $1)
+       order by id for update`,
+      [userId],
+    );
+    // Bookings and orders lock the account, too. A row that refers to the account may be inserted meanwhile.
     const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
       userId,
     ]);

@@ -116,7 +116,6 @@ export async function followDefault(
   if (workspace === undefined) return;
   const { account_id: accountId, alert_percents: alertPercents, member_budget_nusd: limit } = workspace;
   const lackingIt = limit === null ? [] : workspace.members;
-  // A deletion of the owner’s account locks it first, and then the workspace. So lock no account without need.
   if (limit === null && !workspace.has_default && removedId === undefined) return;
   // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
   for (const id of [...new Set([accountId, ...lackingIt])].sort()) await lockAccount(client, id);
