@@ -65,7 +65,7 @@ await describeDashboard(
       expect(refused.status()).toBe(403);
       await page.getByRole('button', { name: 'Enable' }).click();
       await page.getByText('Active', { exact: true }).waitFor();
-      const log = page.getByRole('table', { name: /Acts that concern this account/ });
+      const log = page.getByRole('table', { name: /Events that concern this account/ });
       for (const act of ['Account credited', 'Account disabled', 'Account enabled']) await log.getByText(act).waitFor();
       await expectAccessible(page);
     });

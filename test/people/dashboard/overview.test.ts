@@ -94,9 +94,7 @@ await describeDashboard('the overview', (stage) => {
       ...[0, 0].map(() => ({ keyId, usd: 0, status: 'failed', error: 'provider' }) as const),
     ]);
     await page.goto('/');
-    await expect
-      .poll(() => tile(page, 'Time to first token').textContent())
-      .toBe('250 msat most, for half of the answers; 2 s for nine in ten');
+    await expect.poll(() => tile(page, 'Time to first token').textContent()).toBe('≤ 250 msp50; p90 ≤ 2 s');
     expect(await tile(page, 'Failed this month').textContent()).toBe('16.7%See them');
     await page.getByRole('link', { name: 'See them' }).click();
     await page.getByRole('heading', heading('Usage')).waitFor();

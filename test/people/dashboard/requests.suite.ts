@@ -118,7 +118,7 @@ export function requestsSuite(stage: Stage): void {
         [person.accountId, person.workspaceId, first],
       );
       const page = await stage.open('/usage?view=requests', { as: person });
-      await listed(page, '3 in all');
+      await listed(page, '3 requests');
       await page.getByRole('heading', { name: '15 requests refused' }).waitFor();
       const refused = page.getByRole('table', { name: 'Refused requests' });
       await refused.getByRole('row', { name: /Budget of the member \(402\).*laptop.*4/ }).waitFor();
@@ -126,15 +126,15 @@ export function requestsSuite(stage: Stage): void {
       await expectAccessible(page);
 
       await narrow(page, 'Time', 'From … to …');
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       const local = (minutesAgo: number) =>
         page.evaluate<string>(
           `(() => { const at = new Date(Date.now() - ${minutesAgo} * 60000); return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`,
         );
       await page.getByLabel('From', { exact: true }).fill(await local(100));
-      await listed(page, '2 in all');
+      await listed(page, '2 requests');
       await page.getByLabel('To, exclusive').fill(await local(80));
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       await requests(page).filter({ hasText: 'Provider failed' }).waitFor();
       expect(new URL(page.url()).searchParams.get('since')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/);
       const href = await page.getByRole('link', { name: 'Export requests' }).getAttribute('href');
@@ -147,7 +147,7 @@ export function requestsSuite(stage: Stage): void {
       });
       // A refusal has no status, provider or model, so such a filter hides the counts.
       await page.goto('/usage?view=requests&status=failed');
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       expect(await page.getByRole('heading', { name: /requests? refused/ }).count()).toBe(0);
     });
 
@@ -162,23 +162,23 @@ export function requestsSuite(stage: Stage): void {
         { keyId: second, daysAgo: 3, attempts: 2 },
       ]);
       const page = await stage.open('/usage?view=requests', { as: person });
-      await listed(page, '5 in all');
+      await listed(page, '5 requests');
       expect((await requests(page).first().boundingBox())?.height).toBe(36);
       const told = (await requests(page).allTextContents()).join('\n');
       for (const word of ['Completed', 'Rate limit', 'Timed out', 'Cancelled']) expect(told).toContain(word);
       const search = () => Object.fromEntries(new URL(page.url()).searchParams);
       await narrow(page, 'Time', 'Last 24 hours');
-      await listed(page, '4 in all');
+      await listed(page, '4 requests');
       await narrow(page, 'Time', 'Last hour');
-      await listed(page, '3 in all');
+      await listed(page, '3 requests');
       await narrow(page, 'Status', 'Failed');
-      await listed(page, '2 in all');
+      await listed(page, '2 requests');
       await narrow(page, 'Error', 'Rate limit');
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       await narrow(page, 'Provider', 'beta');
       await narrow(page, 'Model', 'beta/chat');
       await narrow(page, 'Key', 'laptop');
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       await expect.poll(search).toEqual({
         view: 'requests',
         hours: '1h',
@@ -188,15 +188,15 @@ export function requestsSuite(stage: Stage): void {
         key: first,
       });
       await page.reload();
-      await listed(page, '1 in all');
+      await listed(page, '1 request');
       await page.getByRole('button', { name: 'Remove the filter Error' }).click();
       await page.getByRole('button', { name: 'Key: laptop' }).waitFor();
       await narrow(page, 'Key', 'nightly job');
       await page.getByText('No requests match').waitFor();
       await page.getByRole('button', { name: 'Clear filters' }).first().click();
-      await listed(page, '3 in all');
+      await listed(page, '3 requests');
       await narrow(page, 'Member', person.email);
-      await listed(page, '3 in all');
+      await listed(page, '3 requests');
       await expect.poll(search).toEqual({ view: 'requests', hours: '1h', member: person.accountId });
       await expectAccessible(page);
     });
@@ -211,7 +211,7 @@ export function requestsSuite(stage: Stage): void {
         { keyId, usd: 0.5, estimated: true, minutesAgo: 2 },
       ]);
       const page = await stage.open('/usage?view=requests', { as: person, width: 1440 });
-      await listed(page, '3 in all');
+      await listed(page, '3 requests');
       await requests(page).first().focus();
       await page.keyboard.press('Enter');
       await panel(page).getByText('acme/small').waitFor();
@@ -293,7 +293,7 @@ export function requestsSuite(stage: Stage): void {
       const person = await user(stage);
       await fill(stage, person, 1300);
       const page = await stage.open('/usage?view=requests', { as: person });
-      await listed(page, '200 so far');
+      await listed(page, 'The newest 200 requests');
       const scrollToEnd = () =>
         page.evaluate("document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = 1e9");
       await page.route('**/v1/usage?*cursor=*', (route) =>
@@ -304,13 +304,13 @@ export function requestsSuite(stage: Stage): void {
       );
       await scrollToEnd();
       await page.getByRole('alert').getByText('Not now.').waitFor();
-      await listed(page, '200 so far');
+      await listed(page, 'The newest 200 requests');
       await page.unroute('**/v1/usage?*cursor=*');
       await page.getByRole('button', { name: 'Try again' }).click();
-      await listed(page, '400 so far');
+      await listed(page, 'The newest 400 requests');
       await until(async () => {
         await scrollToEnd();
-        return (await page.getByText('1,300 in all').count()) > 0;
+        return (await page.getByText('1,300 requests').count()) > 0;
       }, 'all are loaded');
       await scrollToEnd();
       await page.locator('tr[data-index="1299"]').waitFor();
@@ -328,7 +328,7 @@ export function requestsSuite(stage: Stage): void {
       page.on('request', (request) => {
         if (/\/v1\/usage\?/.test(request.url())) pages += 1;
       });
-      await listed(page, '200 so far');
+      await listed(page, 'The newest 200 requests');
       expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThan(1200);
       for (let at = 0; at < 2000; at += 15) {
         await page.evaluate(`document.querySelector('[role=grid]').closest('.overflow-auto').scrollTop = ${at * 36}`);
@@ -338,11 +338,11 @@ export function requestsSuite(stage: Stage): void {
         expect(await requests(page).count()).toBeLessThan(80);
       }
       expect(pages).toBeLessThan(14);
-      await page.getByRole('tab', { name: 'Sums' }).click();
+      await page.getByRole('tab', { name: 'Overview' }).click();
       await page.getByText('No requests on these days').waitFor();
       pages = 0;
       await page.goBack();
-      await listed(page, '200 so far');
+      await listed(page, 'The newest 200 requests');
       await requests(page).first().getByText('m/0').waitFor();
       expect(pages).toBe(1);
     });

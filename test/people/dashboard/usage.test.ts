@@ -44,7 +44,7 @@ await describeDashboard('usage', (stage) => {
       )
       .toBe(1);
     expect(await requests(page).textContent()).toMatch(/Completed.*acme\/small.*acme.*Private.*10 → 20.*\$0\.0001/);
-    await page.getByRole('tab', { name: 'Sums' }).click();
+    await page.getByRole('tab', { name: 'Overview' }).click();
     expect(await total(page, 'Requests').textContent()).toContain('1');
   });
 
@@ -86,7 +86,7 @@ await describeDashboard('usage', (stage) => {
       .toEqual(['laptop', 'nightly job']);
     await page.getByRole('radio', { name: 'Requests' }).check({ force: true });
     await page.getByText('requests, by day', { exact: true }).waitFor();
-    await page.getByRole('table', { name: 'Sums by key' }).getByRole('link', { name: 'nightly job' }).click();
+    await page.getByRole('table', { name: 'Usage by key' }).getByRole('link', { name: 'nightly job' }).click();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('30');
     const search = new URL(page.url()).searchParams;
     expect(Object.fromEntries(search)).toEqual({ by: 'key', show: 'requests', key: person.keyIds[1] });
@@ -155,7 +155,7 @@ await describeDashboard('usage', (stage) => {
     ]);
     const page = await stage.open('/usage?range=7d', { as: person });
     await page.getByRole('radio', { name: 'Member' }).check({ force: true });
-    const sums = page.getByRole('table', { name: 'Sums by member' });
+    const sums = page.getByRole('table', { name: 'Usage by member' });
     await expect
       .poll(() => sums.getByRole('row').allTextContents())
       .toEqual([
@@ -168,7 +168,7 @@ await describeDashboard('usage', (stage) => {
     expect(new URL(page.url()).searchParams.get('member')).toBe(left.accountId);
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await page.getByRole('radio', { name: 'Tag' }).check({ force: true });
-    await page.getByRole('table', { name: 'Sums by tag' }).getByRole('link', { name: 'Cost centre 7' }).click();
+    await page.getByRole('table', { name: 'Usage by tag' }).getByRole('link', { name: 'Cost centre 7' }).click();
     await expect.poll(() => total(page, 'Cost').textContent()).toContain('$5.00');
     await expectAccessible(page);
     const waiting = page.waitForEvent('download');

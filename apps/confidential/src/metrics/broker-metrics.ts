@@ -58,7 +58,7 @@ export class BrokerMetrics implements RequestMeter {
   ]);
   readonly #shed = this.#counter(
     'sotto_requests_shed_total',
-    'Requests refused at the door: more came than can be served.',
+    'Requests shed with 503: more came than can be served.',
   );
   readonly #attempts = this.#counter('sotto_attempts_total', 'Calls to providers, by how they ended.', [
     'provider',

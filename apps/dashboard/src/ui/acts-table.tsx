@@ -15,7 +15,7 @@ interface ActsTableProps {
 /** Leaves most of the table to the details. */
 const narrow = 'md:max-w-48!';
 
-const nothingYet = { title: 'Nothing yet', text: 'Acts appear here, newest first.' };
+const nothingYet = { title: 'Nothing yet', text: 'Events appear here, newest first.' };
 
 const workspaceColumn: Column<ActAnswer> = {
   title: 'Workspace',
@@ -26,8 +26,8 @@ const workspaceColumn: Column<ActAnswer> = {
 };
 
 const columnsOf = (showsWorkspace: boolean): readonly Column<ActAnswer>[] => [
-  { title: 'Act', heading: true, cell: (act) => <span className="md:whitespace-nowrap">{sentenceOf(act)}</span> },
-  { title: 'When', cell: ({ at }) => <Instant at={at} /> },
+  { title: 'Event', heading: true, cell: (act) => <span className="md:whitespace-nowrap">{sentenceOf(act)}</span> },
+  { title: 'Time', cell: ({ at }) => <Instant at={at} /> },
   { title: 'By', cell: (act) => <Truncated text={actorOf(act)} className={narrow} /> },
   {
     title: 'Account',

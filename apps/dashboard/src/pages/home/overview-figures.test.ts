@@ -26,8 +26,8 @@ it('sums today, this month and the previous one, and projects this month at its 
 
 it('says within which time half and nine in ten of the streamed answers began', () => {
   const counts = (...answers: number[]) => ({ bounds_ms: [250, 500, 1000], answers });
-  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(5, 3, 1, 1), share))).toEqual(['250 ms', '1 s']);
-  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(0, 1, 0, 1), share))).toEqual(['500 ms', 'over 1 s']);
+  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(5, 3, 1, 1), share))).toEqual(['≤ 250 ms', '≤ 1 s']);
+  expect([0.5, 0.9].map((share) => firstTokenWithin(counts(0, 1, 0, 1), share))).toEqual(['≤ 500 ms', '> 1 s']);
   expect([firstTokenWithin(counts(0, 0, 0, 0), 0.5), firstTokenWithin(null, 0.5)]).toEqual([undefined, undefined]);
 });
 

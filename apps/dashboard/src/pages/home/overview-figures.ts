@@ -53,7 +53,7 @@ export function figuresOf(rows: readonly UsageSumsRow[], now: number): OverviewF
 type FirstTokens = UsageDailyAnswer['first_token'];
 
 /**
- * Says within which time this share of streamed answers had their first token: "0.5 s", or "over 16 s" beyond the last
+ * Says within which time this share of streamed answers had their first token: "≤ 0.5 s", or "> 16 s" beyond the last
  * bound. Undefined if none was streamed.
  */
 export function firstTokenWithin(counts: FirstTokens, share: number): string | undefined {
@@ -66,7 +66,7 @@ export function firstTokenWithin(counts: FirstTokens, share: number): string | u
     return counted >= share * total;
   });
   const bound = bounds[place];
-  return bound === undefined ? `over ${formatMs(bounds.at(-1) ?? 0)}` : formatMs(bound);
+  return bound === undefined ? `> ${formatMs(bounds.at(-1) ?? 0)}` : `≤ ${formatMs(bound)}`;
 }
 
 const rateDays = 7;

@@ -198,7 +198,7 @@ function Tiles({ workspace, figures, funds, firstTokens }: TilesProps) {
             ? ''
             : firstTokenWithin(firstTokens, 0.9) === undefined
               ? 'no streamed answers in 30 days'
-              : `at most, for half of the answers; ${firstTokenWithin(firstTokens, 0.9)} for nine in ten`
+              : `p50; p90 ${firstTokenWithin(firstTokens, 0.9)}`
         }
       />
     </dl>

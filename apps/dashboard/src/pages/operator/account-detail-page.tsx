@@ -63,7 +63,7 @@ export function AccountDetailPage() {
         <SpendTable filters={{ ...lastMonths(12), account_id: accountId }} />
       </Card>
       <Card title="Audit log">
-        <ActsTable caption="Acts that concern this account, newest first" query={acts} />
+        <ActsTable caption="Events that concern this account, newest first" query={acts} />
       </Card>
     </Page>
   );

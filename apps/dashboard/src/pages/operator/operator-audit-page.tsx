@@ -55,7 +55,10 @@ export function OperatorAuditPage() {
           className="md:w-44"
           label="By"
           value={search.actor ?? ''}
-          choices={[{ value: '', label: 'Everybody' }, ...actors.map((value) => ({ value, label: actorNames[value] }))]}
+          choices={[
+            { value: '', label: 'All actors' },
+            ...actors.map((value) => ({ value, label: actorNames[value] })),
+          ]}
           onChange={(actor) => change({ ...search, actor: actor === '' ? undefined : actor })}
         />
         <SearchField

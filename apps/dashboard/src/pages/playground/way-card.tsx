@@ -15,7 +15,7 @@ interface WayCardProps {
 /** Chooses how content is sent, and shows the verification of the machine that would read it. */
 export function WayCard({ way, offered, onChange, children }: WayCardProps) {
   return (
-    <Card title="Way">
+    <Card title="Privacy">
       <div className="space-y-4">
         {offered.length === 1 ? (
           <p>

@@ -129,8 +129,8 @@ function Charge({ row }: { row: UsageRow }) {
       {lines === undefined ? (
         <Pairs
           pairs={[
-            ['Tokens in', withPart(row.prompt_tokens, row.cached_tokens, 'from a cache')],
-            ['Tokens out', withPart(row.completion_tokens, row.reasoning_tokens, 'of reasoning')],
+            ['Tokens in', withPart(row.prompt_tokens, row.cached_tokens, 'cached')],
+            ['Tokens out', withPart(row.completion_tokens, row.reasoning_tokens, 'reasoning')],
           ]}
         />
       ) : (

@@ -3,7 +3,7 @@ import clsx from 'clsx';
 import { Columns3 } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
 import { type UsageRowFilters, usageRowsCsv, usageRowsQuery } from '../../api/usage.ts';
-import { formatCount } from '../../format/format.ts';
+import { formatCount, formatCountOf } from '../../format/format.ts';
 import { Button, DownloadLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -41,7 +41,7 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
     <div className="space-y-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p role="status" className="text-sm text-muted">
-          {`${formatCount(rows.length)} ${hasNextPage ? 'so far' : 'in all'}, to the minute, in your time zone`}
+          {hasNextPage ? `The newest ${formatCount(rows.length)} requests` : formatCountOf(rows.length, 'request')}
         </p>
         <div className="flex flex-wrap gap-2">
           <span className="max-md:hidden">

@@ -98,7 +98,7 @@ export function UsageBreakdown({ search, sums, filters, seesMembers, ...names }:
         ) : undefined
       }
     >
-      <Table caption={`Sums by ${by}`} columns={columns} rows={shown} rowKey={(row) => subjectOf(row, kind) ?? ''} />
+      <Table caption={`Usage by ${by}`} columns={columns} rows={shown} rowKey={(row) => subjectOf(row, kind) ?? ''} />
       {rows.length > shownFirst && (
         <Button small className="mt-3" onClick={() => setWhole(!isWhole)}>
           {isWhole ? `Show the first ${shownFirst}` : `Show all ${formatCount(rows.length)}`}

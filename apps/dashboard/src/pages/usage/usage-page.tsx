@@ -98,7 +98,7 @@ function Usage({ workspaceId }: { workspaceId: string }) {
       value={search.view ?? 'sums'}
       onChange={(view) => change(view === 'sums' ? sumsOf(search) : { ...search, view, tag: undefined })}
       tabs={[
-        { value: 'sums', label: 'Sums', content: <UsageSumsView {...shown} /> },
+        { value: 'sums', label: 'Overview', content: <UsageSumsView {...shown} /> },
         { value: 'requests', label: 'Requests', content: <UsageRequestsView {...shown} /> },
       ]}
     />
@@ -177,7 +177,7 @@ function UsageRequestsView(shown: ViewProps) {
       <RequestFilters {...shown} />
       {role === 'viewer' ? (
         <EmptyState
-          title="Viewers see sums"
+          title="Viewers see totals only"
           text="Your role here is viewer. A member sees the requests of their own keys, an admin those of all."
         />
       ) : (
@@ -221,13 +221,13 @@ function UsageTotals({ total }: { total: UsageSums }) {
       <Total
         name="Tokens in"
         value={formatCompact(prompt_tokens)}
-        note={`${formatCompact(cached_tokens)} from a cache`}
+        note={`${formatCompact(cached_tokens)} cached`}
         title={formatCount(prompt_tokens)}
       />
       <Total
         name="Tokens out"
         value={formatCompact(completion_tokens)}
-        note={`${formatCompact(reasoning_tokens)} of reasoning`}
+        note={`${formatCompact(reasoning_tokens)} reasoning`}
         title={formatCount(completion_tokens)}
       />
     </dl>

@@ -88,7 +88,7 @@ function Evidence({ verification, pins }: Verified) {
           ...(keySet === undefined
             ? []
             : [
-                { name: 'Keys end', value: formatInstant(keySet.not_after * 1000) },
+                { name: 'Keys expire', value: formatInstant(keySet.not_after * 1000) },
                 { name: 'Provider registry', value: code(keySet.provider_registry_digest) },
                 ...keySet.tls_public_keys.map((key, index) => ({
                   name:

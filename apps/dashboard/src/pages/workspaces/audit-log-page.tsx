@@ -79,13 +79,13 @@ function AuditLog({ id }: { id: string }) {
           className="md:w-72"
           label="Person"
           value={by ?? ''}
-          options={[{ value: '', label: 'Everybody' }, ...people, ...chosen]}
+          options={[{ value: '', label: 'All people' }, ...people, ...chosen]}
           onChange={(person) => change({ ...search, by: person === '' ? undefined : person })}
         />
       </ActFilters>
       <Card>
         <ActsTable
-          caption="Acts in this workspace, newest first"
+          caption="Events in this workspace, newest first"
           query={acts}
           {...(isNarrowed(search)
             ? { empty: { title: 'Nothing matches', text: 'No act in this workspace matches these filters.' } }

@@ -18,7 +18,7 @@ export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
     ['Broker', gateway && <VerdictBadge key="verdict" verdict={gateway.verdict} />],
     ['Evidence', gateway?.teeType === 'simulated' ? warning('simulated') : undefined],
     ['Provider’s enclave', enclave && <VerdictBadge key="enclave" verdict={enclave.verdict} />],
-    ['Way', way === 'compatibility' ? warning('compatibility, not verified') : undefined],
+    ['Privacy', way === 'compatibility' ? warning('compatibility, not verified') : undefined],
     [
       'Attempts',
       attempts === undefined ? undefined : `${String(attempts)}${fallback === true ? ', served by a fallback' : ''}`,
@@ -26,7 +26,7 @@ export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
     ['Tokens', usage && tokensOf(usage)],
     ['Cost', usage && <Usd key="cost" usd={usage.cost} />],
     ['First token', firstTokenMs === undefined ? undefined : formatMs(firstTokenMs)],
-    ['In all', totalMs === undefined ? undefined : formatMs(totalMs)],
+    ['Total', totalMs === undefined ? undefined : formatMs(totalMs)],
     ['Speed', speed === undefined ? undefined : `${formatCount(speed)} tokens/s`],
   ];
   const known = all.filter(([, value]) => value !== undefined);
