@@ -359,7 +359,7 @@ export function requestsSuite(stage: Stage): void {
         );
       await use(stage, owner, [{ keyId: owner.keyIds[0] ?? '' }]);
       const path = `/usage?view=requests&workspace=${owner.workspaceId}`;
-      await (await stage.open(path, { as: viewer })).getByText('Viewers see sums').waitFor();
+      await (await stage.open(path, { as: viewer })).getByText('Viewers see totals only').waitFor();
       const page = await stage.open(path, { as: member });
       await page.getByText('No requests in this time').waitFor();
       expect(await page.getByRole('button', { name: 'Member' }).count()).toBe(0);

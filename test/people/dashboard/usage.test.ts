@@ -62,7 +62,7 @@ await describeDashboard('usage', (stage) => {
     await total(page, 'Cost').waitFor();
     expect(await total(page, 'Cost').textContent()).toContain('$2.00');
     expect(await total(page, 'Requests').textContent()).toBe('41 failed, 1 cancelled, 1 estimated');
-    expect(await total(page, 'Tokens in').textContent()).toBe('4K1.6K from a cache');
+    expect(await total(page, 'Tokens in').textContent()).toBe('4K1.6K cached');
     await page.getByLabel('Days').selectOption({ label: 'Last 90 days' });
     await expect.poll(() => total(page, 'Cost').textContent()).toContain('$9.00');
     expect(new URL(page.url()).search).toBe('?range=90d');
