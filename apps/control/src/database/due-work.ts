@@ -14,7 +14,7 @@ export interface Due {
 
 /** The interval at which Postgres is asked, in ms. */
 const askMs = 2_000;
-/** What this process wrote within this time is asked about once, in ms. */
+/** In ms. The task asks once for all that this process wrote within this time. */
 const gatherMs = 250;
 /** The least time between two questions of a task, in ms, however much this process writes. */
 const hintedMs = 500;

@@ -43,7 +43,7 @@ export async function requireBalanceReader(
   assertScope(token, 'usage:read');
   if (token.grantedBy === token.key.accountId) return token.key;
   throw new ServiceError('forbidden', {
-    message: 'The workspace of this access token is paid for by somebody else: their balance is not told.',
+    message: 'Another account pays for the workspace of this access token, so this token cannot read the balance.',
   });
 }
 
@@ -81,7 +81,7 @@ export async function requireUsageReader(
 
 /**
  * Throws `forbidden` if a reader may not see sums by member or tag. People may see those that are about themselves, and admins all.
- * Apps see none, whoever granted them access: members have addresses, and tags are what people wrote.
+ * Apps see none of both, also those that an admin granted access: members have addresses, and tags are what people wrote.
  */
 export function requireKeyReader(
   { role, isApp, readerId }: UsageScope,

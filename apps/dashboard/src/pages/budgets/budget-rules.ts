@@ -40,7 +40,7 @@ export function ownerOf({ member_id: member, key_id: key }: BudgetAnswer, { memb
   return 'Whole workspace';
 }
 
-/** What decides which budget a member has; undefined until it is loaded. */
+/** The facts that decide which budget a member has. Undefined while they load. */
 export interface Defaults {
   readonly settings: Pick<BudgetSettingsAnswer, 'member_budget_usd'> | undefined;
   readonly members: readonly Pick<WorkspaceMemberAnswer, 'account_id' | 'role'>[] | undefined;
