@@ -122,13 +122,14 @@ export const policies: Concept = (suite) => {
       },
     );
 
-    it('locks compatibility access, the expiry and the rate limits, too', async () => {
+    it('locks compatibility access, the expiry, the rate limits and the tag, too', async () => {
       const { id } = await create();
       const rules = {
         openai_compatible: false,
         expires_at: inDays(1),
         requests_per_minute: 9,
         tokens_per_minute: 9000,
+        tag: 'cost centre 7',
       };
       expect((await change(id, rules, owner)).locked).toEqual(Object.keys(rules));
       for (const field of Object.keys(rules)) {

@@ -1,6 +1,6 @@
 import { type LockableField, lockableFields, type UpdateKey } from '@sotto/contract/control/keys';
 
-/** Whether the value of a field restricts a key. Null removes a rule. */
+/** Whether the value of a field restricts a key, or says who pays for it. Null removes a rule. */
 const restricts = (field: LockableField, value: unknown): boolean =>
   field === 'openai_compatible' ? value === false : field === 'disabled' ? value === true : value !== null;
 

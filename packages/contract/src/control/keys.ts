@@ -12,6 +12,7 @@ export const lockableFields = [
   'allowed_models',
   'requests_per_minute',
   'tokens_per_minute',
+  'tag',
   'disabled',
 ] as const;
 export type LockableField = (typeof lockableFields)[number];
@@ -151,7 +152,7 @@ export const keyContracts = contracts({
     description:
       'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag of the key, but not what the policy ' +
       'of its workspace sets. A key that is `disabled` is refused, and so are its unused tickets, until it is enabled again. What an admin ' +
-      "restricts on another's key is `locked`: only admins can change it.",
+      "restricts on another's key, or a tag that an admin sets, is `locked`: only admins can change it.",
     credentials: ['session'],
     params: { id },
     body: updateKeySchema,

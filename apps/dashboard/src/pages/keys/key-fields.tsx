@@ -93,12 +93,16 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
           placeholder={most === undefined ? 'No limit' : formatUsd(most)}
         />
       )}
-      <TextField
-        {...form.text('tag')}
-        label="Tag"
-        hint="Groups what the key spends, such as a cost centre. Empty: no tag."
-        maxLength={100}
-      />
+      {isLocked('tag') ? (
+        <SetByAdmin label="Tag" value={apiKey?.tag ?? ''} />
+      ) : (
+        <TextField
+          {...form.text('tag')}
+          label="Tag"
+          hint="Groups what the key spends and has spent, such as a cost centre. Empty: no tag."
+          maxLength={100}
+        />
+      )}
       {isLocked('openai_compatible') ? (
         <SetByAdmin label="Works with any OpenAI client" value="No: it only gets tickets" />
       ) : (
