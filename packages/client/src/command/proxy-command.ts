@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { proxyInTheWay } from '../agents/index.ts';
-import { guardHelp, guardOptions, requireGuards } from './guard-options.ts';
+import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
@@ -44,13 +44,13 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
     },
   });
   const port = readPort(values.port ?? '4999');
-  requireGuards(values);
+  const redacted = readGuards(terminal, values);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const { exchange } = client;
   try {
     const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();
-    const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
+    const { server, origin } = await startProxy(terminal, { exchange, values, token, port, redacted });
     const between = proxyInTheWay(terminal.environment, localHost);
     if (between !== undefined) {
       const missing =

@@ -9,7 +9,7 @@ import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
-import { type GuardValues, guardHelp, guardOptions, guardsOf, requireGuards } from './guard-options.ts';
+import { type GuardValues, guardHelp, guardOptions, guardsOf, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
@@ -59,7 +59,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       `${name} needs --model creator/model. GET /v1/catalog/models of the control origin lists the models.`,
     );
   }
-  requireGuards(values);
+  const redacted = readGuards(terminal, values);
   if (values.print) return print(terminal, agent, values);
 
   const cap = readCap(values['max-cost']);
@@ -84,7 +84,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       terminal.note(`${unlisted}\n`);
       return 2;
     }
-    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0 });
+    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0, redacted });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
       const ids = models.map(({ id }) => id);
@@ -261,7 +261,7 @@ function print(
     models: [],
     folder: folderMark,
   });
-  const options = `${model === undefined ? '' : ` --model ${quoted(model)}`}${guardsOf(values)}`;
+  const options = `${model === undefined ? '' : ` --model ${quoted(model)}`}${guardsOf(values, quoted)}`;
   terminal.out(printed(agent, start, options));
   return 0;
 }

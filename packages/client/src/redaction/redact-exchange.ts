@@ -1,0 +1,150 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { parseExact } from '@sotto/dialects';
+import {
+  asArray,
+  asObject,
+  type JsonObject,
+  operationAt,
+  ServiceError,
+  SseParser,
+  sseDone,
+  sseFrame,
+} from '@sotto/wire';
+import { answerFrom, answerOfRefusal } from '../answer.ts';
+import { utf8 } from '../e2ee/bytes.ts';
+import type { ContentAnswer } from '../gateway/platform.ts';
+import type { Exchange } from '../private/private-exchange.ts';
+import { rewritten } from '../proxy/rewritten-answer.ts';
+import { type Detect, makeDetector } from './detector.ts';
+import type { Finding } from './finding.ts';
+import { hasMedia, mapTexts } from './map-texts.ts';
+import { Placeholders } from './placeholders.ts';
+import { AnswerRestorer } from './restore-answer.ts';
+
+export interface RedactionOptions {
+  /** Values that are always replaced. */
+  readonly known: readonly Finding[];
+  /** Called with what the user should know about requests, without content. */
+  readonly note: (text: string) => void;
+}
+
+/** Bytes of an answer that is not streamed, as its events: an answer is never larger. */
+const maxEventChars = 64 * 1024 * 1024;
+
+/**
+ * Replaces what the detector finds in chats by placeholders before they are sent, and puts the values back into the answers,
+ * also into the arguments of tool calls. It keeps nothing between requests: agents send the whole conversation each time.
+ */
+export function redactChats(exchange: Exchange, { known, note }: RedactionOptions): Exchange {
+  const detect = makeDetector(known);
+  const secret = randomBytes(32);
+  let hasNoted = false;
+  return {
+    async ask(asked) {
+      const operation = asked.method === 'POST' ? operationAt(asked.path) : undefined;
+      if (operation === undefined) return exchange.ask(asked);
+      if (operation !== 'chat')
+        return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
+      const request = asObject(parseExact(asked.body));
+      // The service says what is wrong with it. Nothing of it was looked at, so none of it is sent.
+      if (request === undefined) return exchange.ask({ ...asked, body: '' });
+      if (!hasNoted && hasMedia(request)) {
+        hasNoted = true;
+        note(mediaNote);
+      }
+      const placeholders = new Placeholders(secret, conversationOf(request));
+      const redacted = await redact(request, detect, placeholders);
+      if (placeholders.size === 0) return exchange.ask(asked);
+      const answer = await exchange.ask({ ...asked, body: JSON.stringify(redacted) });
+      const restorer = new AnswerRestorer(placeholders, request.response_format !== undefined);
+      return rewritten(
+        answer,
+        isStream(answer) ? restoredStream(answer, restorer) : restoredWhole(answer, placeholders, restorer),
+      );
+    },
+  };
+}
+
+const chatsOnly =
+  'This proxy replaces personal data and secrets by placeholders (--redact), and they would stay in the result of such a request. ' +
+  'Start another proxy without --redact for it.';
+
+const mediaNote = 'A request has an image, a sound or a file. --redact reads text only, so it was sent as it is.';
+
+/** The first message of the user: an agent that sends a conversation again leaves it as it was. */
+function conversationOf({ messages }: JsonObject): string {
+  const first = (asArray(messages) ?? []).find((message) => asObject(message)?.role === 'user');
+  const texts: string[] = [];
+  mapTexts({ first }, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
+}
+
+async function redact(request: JsonObject, detect: Detect, placeholders: Placeholders): Promise<JsonObject> {
+  const texts = new Set<string>();
+  mapTexts(request, (text) => {
+    texts.add(text);
+    return text;
+  });
+  const found = new Map<string, Finding>();
+  for (const text of texts) {
+    for (const finding of await detect(text)) if (!found.has(finding.value)) found.set(finding.value, finding);
+  }
+  // What was found in one text is replaced in all. The longest first: a name can be part of an address.
+  const findings = [...found.values()].sort((one, other) => other.value.length - one.value.length);
+  return mapTexts(request, (text) => replaced(text, findings, placeholders));
+}
+
+function replaced(text: string, findings: readonly Finding[], placeholders: Placeholders): string {
+  const here = new Map(findings.filter(({ value }) => text.includes(value)).map((finding) => [finding.value, finding]));
+  if (here.size === 0) return text;
+  const pattern = new RegExp([...here.keys()].map(wholeWord).join('|'), 'gu');
+  return text.replace(pattern, (value) => {
+    const finding = here.get(value);
+    return finding === undefined ? value : placeholders.of(finding);
+  });
+}
+
+/** Ann is not in Anna. */
+function wholeWord(value: string): string {
+  const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : '';
+  const after = /[\p{L}\p{N}]$/u.test(value) ? '(?![\\p{L}\\p{N}])' : '';
+  return `${before}${value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
+}
+
+const isStream = ({ headers }: ContentAnswer): boolean =>
+  headers.some(([name, value]) => name === 'content-type' && /^text\/event-stream\b/i.test(value));
+
+async function* restoredStream({ body }: ContentAnswer, restorer: AnswerRestorer): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder();
+  let out = '';
+  const parser = new SseParser({
+    maxEventChars,
+    onEvent: (event) => {
+      out += event === '[DONE]' ? sseDone : sseFrame(restorer.restore(event));
+    },
+  });
+  for await (const piece of body) {
+    parser.push(decoder.decode(piece, { stream: true }));
+    yield utf8(out === '' ? ': waiting\n\n' : out);
+    out = '';
+  }
+  parser.push(decoder.decode());
+  parser.end();
+  if (out !== '') yield utf8(out);
+}
+
+/** Also the text of a refusal may quote the request. */
+async function* restoredWhole(
+  { body }: ContentAnswer,
+  placeholders: Placeholders,
+  restorer: AnswerRestorer,
+): AsyncGenerator<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  const text = Buffer.concat(pieces).toString('utf8');
+  const restored = restorer.restore(text);
+  yield utf8(restored === text ? placeholders.restore(text, (value) => JSON.stringify(value).slice(1, -1)) : restored);
+}
