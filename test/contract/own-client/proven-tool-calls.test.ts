@@ -237,6 +237,11 @@ describe('sotto proxy --prove-tool-calls', () => {
     expect(said).not.toContain('tool_calls');
   });
 
+  it('says of a whole answer that was cut that it is lost, and may be charged', async () => {
+    broker.answers({ ...whole, pieces: [(whole.pieces[0] ?? '').slice(0, -20)] }, { cuts: true });
+    expect(await ask(false)).toMatch(/^424 .*answer_lost/);
+  });
+
   it('withholds a call that a broker signed with a key which no evidence named: it was restarted, or is another', async () => {
     const stated = stage.service.stated();
     broker.restart();

@@ -32,7 +32,9 @@ const callsBack: Answer = ({ text: sent }, response) => {
     return json(response, 200, { ...completion(''), choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(chunkOf({ tool_calls: [{ index: 0, ...call, function: { name: 'save', arguments: '' } }] }));
+  response.write(
+    chunkOf({ role: 'assistant', tool_calls: [{ index: 0, ...call, function: { name: 'save', arguments: '' } }] }),
+  );
   for (const letter of args) response.write(chunkOf({ tool_calls: [{ index: 0, function: { arguments: letter } }] }));
   response.end(`${chunkOf({}, 'tool_calls')}data: [DONE]\n\n`);
 };
@@ -41,6 +43,7 @@ const callsBack: Answer = ({ text: sent }, response) => {
 const spells: Answer = ({ text: sent }, response) => {
   const { messages } = JSON.parse(sent) as { messages: { content: string }[] };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(chunkOf({ role: 'assistant' }));
   for (const letter of messages.at(-1)?.content ?? '') response.write(chunkOf({ content: letter }));
   response.end(`${chunkOf({}, 'stop')}data: [DONE]\n\n`);
 };
@@ -65,7 +68,7 @@ describe('sotto proxy --redact', () => {
   const ask = (content: string, before: { role: 'user' | 'assistant'; content: string }[] = []) =>
     openai.chat.completions.create({ model, messages: [...before, { role: 'user', content }] });
   const sent = (at = -1): { messages: { content: string }[] } => JSON.parse(stage.service.broker.at(at)?.text ?? '{}');
-  const placeholdersIn = (body: object) => JSON.stringify(body).match(/[A-Z]+_\w{6}_\w{8}/g) ?? [];
+  const placeholdersIn = (body: object): readonly string[] => JSON.stringify(body).match(/[A-Z]+_\w{6}_\w{8}/g) ?? [];
 
   it('sends placeholders, and puts the values back, whole and streamed', async () => {
     expect((await ask(text)).choices[0]?.message.content).toBe(`You said: ${text}`);

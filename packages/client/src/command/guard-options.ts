@@ -42,7 +42,7 @@ export function readGuards({ environment }: Terminal, values: GuardValues): read
   return [...words.map((value): Finding => ({ kind: 'WORD', value })), ...secrets];
 }
 
-const namesSecret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL/i;
+const namesSecret = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)$/i;
 
 function readWords(file: string): readonly string[] {
   const lines = readText('--redact-words', file).split(/\r?\n/);

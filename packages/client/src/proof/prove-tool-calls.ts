@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { KeySet } from '@sotto/attestation';
 import { parseExact } from '@sotto/dialects';
-import { asObject, errorEnvelope, headerNames, operationAt, SseParser, sseFrame } from '@sotto/wire';
+import { asObject, errorEnvelope, headerNames, operationAt, sseFrame } from '@sotto/wire';
 import { answerFrom, answerOfFailure, localId } from '../answer.ts';
 import { readBounded } from '../bounded-body.ts';
 import { secureRandom, toHex, utf8 } from '../e2ee/bytes.ts';
@@ -9,7 +9,7 @@ import { sha256Of } from '../enclave/enclave-exchange.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
-import { rewritten } from '../proxy/rewritten-answer.ts';
+import { eventsAnew, isEventStream, onePiece, rewritten } from '../proxy/rewritten-answer.ts';
 import { type ReceiptProofParts, type SeenExchange, unprovenBecause } from './receipt-proof.ts';
 import { isOnlyShown } from './shown-fields.ts';
 import { ToolCallGate } from './tool-call-gate.ts';
@@ -17,7 +17,7 @@ import { ToolCallGate } from './tool-call-gate.ts';
 /** Bytes of an answer that is not streamed, at most. */
 const maxWholeBytes = 64 * 1024 * 1024;
 
-/** What the proof of one exchange needs besides what came back. */
+/** One request that was sent, with the way to its proof. */
 interface Sent {
   readonly prove: (came: Pick<SeenExchange, 'responseSha256' | 'status'>) => Promise<string | undefined>;
 }
@@ -37,7 +37,7 @@ export const proveToolCalls = (exchange: Exchange, parts: ReceiptProofParts): Ex
     // No client reads a tool call from an error. Any other status may count as success.
     if (answer.status >= 400) return answer;
     const sent = sentWith({ asked, secret, keySet }, parts);
-    return isStream(answer) ? rewritten(answer, gated(answer, sent)) : whole(answer, sent, signal);
+    return isEventStream(answer) ? rewritten(answer, gated(answer, sent)) : whole(answer, sent, signal);
   },
 });
 
@@ -56,48 +56,36 @@ function sentWith(
   return { prove: (came) => unprovenBecause({ requestSha256, ...came }, { secret, before }, { ...parts, signal }) };
 }
 
-const isStream = ({ headers }: ContentAnswer): boolean =>
-  headers.some(([name, value]) => name === 'content-type' && /^text\/event-stream\b/i.test(value));
-
 const unproven = (reason: string): ClientError =>
   new ClientError('tool_call_unproven', undefined, { detail: `Reason: ${reason}.` });
 
-/** Programs give up an answer from which nothing comes. */
-const comment = ': waiting\n\n';
-
-async function* gated({ status, body }: ContentAnswer, { prove }: Sent): AsyncGenerator<Uint8Array> {
+function gated({ status, body }: ContentAnswer, { prove }: Sent): AsyncIterable<Uint8Array> {
   const gate = new ToolCallGate();
   const hash = sha256.create();
-  const decoder = new TextDecoder();
-  let out = '';
-  const parser = new SseParser({
-    maxEventChars: maxWholeBytes,
-    onEvent: (event) => {
-      out += gate.take(event);
+  return eventsAnew(body, {
+    bytes: (piece) => void hash.update(piece),
+    event: (event) => gate.take(event),
+    async end() {
+      if (!gate.holds) return '';
+      const reason = gate.isOverfull ? tooLarge : await prove({ status, responseSha256: toHex(hash.digest()) });
+      return reason === undefined ? gate.release() : failureEvent(unproven(reason));
     },
   });
-  for await (const piece of body) {
-    hash.update(piece);
-    parser.push(decoder.decode(piece, { stream: true }));
-    yield utf8(out === '' ? comment : out);
-    out = '';
-  }
-  parser.push(decoder.decode());
-  parser.end();
-  if (gate.holds) {
-    const reason = gate.isOverfull ? 'it is too large' : await prove({ status, responseSha256: toHex(hash.digest()) });
-    out += reason === undefined ? gate.release() : failureEvent(unproven(reason));
-  }
-  if (out !== '') yield utf8(out);
 }
+
+const tooLarge = 'it is larger than the client holds back';
 
 const failureEvent = ({ code: type, message, param }: ClientError): string =>
   sseFrame(JSON.stringify(errorEnvelope({ type, message, param }, localId())));
 
 async function whole(answer: ContentAnswer, { prove }: Sent, signal: AbortSignal): Promise<ContentAnswer> {
   const { status } = answer;
-  const bytes = await readBounded(answer.body, maxWholeBytes, signal);
-  if (bytes === undefined) return answerFrom(answerOfFailure(unproven('it is too large')));
+  const bytes = await readBounded(answer.body, maxWholeBytes, signal).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    return new ClientError('answer_lost', undefined, { cause });
+  });
+  if (bytes instanceof ClientError) return answerFrom(answerOfFailure(bytes));
+  if (bytes === undefined) return answerFrom(answerOfFailure(unproven(tooLarge)));
   const text = new TextDecoder().decode(bytes);
   const read = asObject(parseExact(text));
   if (read === undefined || !isOnlyShown(read)) {
@@ -105,8 +93,4 @@ async function whole(answer: ContentAnswer, { prove }: Sent, signal: AbortSignal
     if (reason !== undefined) return answerFrom(answerOfFailure(unproven(reason)));
   }
   return rewritten(answer, onePiece(read === undefined ? text : JSON.stringify(read)));
-}
-
-async function* onePiece(text: string): AsyncGenerator<Uint8Array> {
-  yield utf8(text);
 }

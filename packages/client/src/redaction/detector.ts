@@ -12,7 +12,7 @@ const maxKeptChars = 32 * 1024 * 1024;
 const shortest = 4;
 
 /**
- * Returns the detector. What it needs is loaded when it is first used.
+ * Returns the detector. It loads its libraries when it is first used.
  *
  * @param known - Values that are always found: words of the user's own, and secrets of the environment.
  */

@@ -92,7 +92,7 @@ const fullName = new RegExp(
   String.raw`(?<![\p{L}\p{N}_.@/$-])${word}(?: (?:\p{Lu}\.|${word}|van|von|de|der|da|dos|del|di|la|bin|al)){0,3} ${word}(?![\p{L}\p{N}_(/=-])`,
   'gu',
 );
-/** What stands before a name, and the name. */
+/** Names by the words before them. */
 const introduced = [
   String.raw`\b(?:Mr|Mrs|Ms|Mx|Dr|Prof|Herr|Herrn|Frau|Mme|Sr|Sra)\.? (${word}(?: ${word}){0,2})`,
   `^(?:Dear|Hi|Hello|Hallo|Liebe|Lieber|Bonjour|Hola) (${word}(?: ${word})?)[,!:]?$`,
@@ -106,7 +106,10 @@ const introduced = [
 ].map((source) => new RegExp(source, 'gmu'));
 
 function* findNames(text: string, lexicon: NameLexicon): Generator<Finding> {
-  for (const pattern of introduced) for (const value of matched(text, pattern)) yield { kind: 'NAME', value };
+  for (const pattern of introduced)
+    for (const value of matched(text, pattern)) {
+      if (!notNames.has(value.toLowerCase())) yield { kind: 'NAME', value };
+    }
   for (const value of matched(text, fullName)) {
     const name = nameIn(value.replace(/['’]s$/, '').split(' '), lexicon);
     if (name !== undefined) yield { kind: 'NAME', value: name };
@@ -123,9 +126,9 @@ function nameIn(words: readonly string[], { isFirst, isLast }: NameLexicon): str
   return words.length === 2 && isLast(last) && !notNames.has(plain[0] ?? '') ? words.join(' ') : undefined;
 }
 
-/** Words that stand with an upper-case letter before a family name without being a first name. */
+/** Words that stand with an upper-case letter where a first name could stand. */
 const notNames = new Set(
-  'the a an this that these those in on at by for from with and or but if when while as to of is are was were new our your my his her their its no not all each every see use using add fix run test get set make call open san los saint mount lake fort port north south east west'.split(
+  'the a an this that these those in on at by for from with and or but if when while as to of is are was were new our your my his her their its no not all each every see use using add fix run test get set make call open san los saint mount lake fort port north south east west world there team everyone folks support madam sir'.split(
     ' ',
   ),
 );

@@ -3,8 +3,8 @@ import { rules } from '@secretlint/secretlint-rule-preset-recommend';
 import { type Finding, matched } from './finding.ts';
 
 /**
- * The rules of Secretlint, without the one by which a comment in the text turns the others off, and those that report a whole
- * URL where only its password is secret.
+ * The rules of Secretlint, without two kinds. One lets a comment in the text turn the others off. The other reports a whole URL
+ * where only its password is secret.
  */
 const secretRules = rules
   .filter(({ meta }) => !/rule-(?:filter-comments|basicauth|database-connection-string)$/.test(meta.id))
@@ -29,7 +29,7 @@ export async function findSecrets(text: string): Promise<Finding[]> {
     .map((value) => ({ kind: 'SECRET', value }));
 }
 
-/** Some rules report the whole assignment. The name before the value is no secret. */
+/** Some rules report the whole assignment. The name before the value is not secret. */
 const withoutName = (found: string): string =>
   /^[\w-]+["']?\s*(?:=>|[:=])\s*["']?([^\s"']{8,})["']?$/.exec(found)?.[1] ?? found;
 

@@ -1,18 +1,18 @@
 import { parseExact } from '@sotto/dialects';
-import type { JsonObject } from '@sotto/wire';
+import { asObject, inOrder, type JsonObject } from '@sotto/wire';
 
 type MapText = (text: string) => string;
 
-/** Fields that the service or the provider reads as they are. Their texts are not the user's. */
-const ofProtocol = new Set(
-  'model models provider role type id tool_call_id signature data encrypted_content reasoning_effort service_tier'.split(
-    ' ',
-  ),
-);
-/** Images, sounds and files. */
+/** Fields of the request itself that choose who serves it. */
+const ofRouting = new Set(['model', 'models', 'provider']);
+/** Texts that the service or the provider reads as they are. */
+const ofProtocol = new Set(['role', 'type', 'id', 'tool_call_id', 'signature', 'data', 'encrypted_content']);
+/** Parts of a message that have no text, by their type. Each has its content in the field of that name. */
 const media = new Set(['image_url', 'input_audio', 'file', 'video_url']);
-/** What has a name that the model calls it by. */
+/** Objects whose name the model uses to call them. */
 const named = new Set(['function', 'json_schema', 'custom']);
+
+const isMedia = (part: unknown, name: string): boolean => media.has(name) && asObject(part)?.type === name;
 
 /** Returns a chat request with each of its texts replaced. An object without a change is returned as it is. */
 export const mapTexts = (request: JsonObject, map: MapText): JsonObject => mapped(request, '', map) as JsonObject;
@@ -20,11 +20,18 @@ export const mapTexts = (request: JsonObject, map: MapText): JsonObject => mappe
 function mapped(value: unknown, within: string, map: MapText): unknown {
   if (typeof value === 'string') return within === 'arguments' ? mapArguments(value, map) : map(value);
   return mapMembers(value, (name, member) =>
-    ofProtocol.has(name) || media.has(name) || (name === 'name' && named.has(within))
+    isKept(value, within, name)
       ? member
       : // A list is read as its items would be.
         mapped(member, Array.isArray(value) ? within : name, map),
   );
+}
+
+function isKept(value: unknown, within: string, name: string): boolean {
+  if (within === '' && ofRouting.has(name)) return true;
+  if (isMedia(value, name)) return true;
+  const isText = typeof asObject(value)?.[name] === 'string';
+  return isText && (ofProtocol.has(name) || (name === 'name' && named.has(within)));
 }
 
 /** The arguments of a tool call are JSON in a string. Within it, all texts are content. */
@@ -50,8 +57,8 @@ function mapMembers(value: unknown, map: (name: string, member: unknown) => unkn
     const list = value.map((member) => change('', member));
     return isChanged ? list : value;
   }
-  const object = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(name, member)]));
-  return isChanged ? object : value;
+  const members = Object.entries(value).map(([name, member]) => [name, change(name, member)] as const);
+  return isChanged ? inOrder(new Map(members)) : value;
 }
 
 /** Whether a request has parts whose text `mapTexts` does not see. */
@@ -60,7 +67,7 @@ export const hasMedia = (request: JsonObject): boolean => {
   const look = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [name, member] of Object.entries(value)) {
-      if (media.has(name)) found = true;
+      if (isMedia(value, name)) found = true;
       else look(member);
     }
   };

@@ -1,20 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { parseExact } from '@sotto/dialects';
-import {
-  asArray,
-  asObject,
-  type JsonObject,
-  operationAt,
-  ServiceError,
-  SseParser,
-  sseDone,
-  sseFrame,
-} from '@sotto/wire';
+import { asArray, asObject, type JsonObject, operationAt, ServiceError, sseDone, sseFrame } from '@sotto/wire';
 import { answerFrom, answerOfRefusal } from '../answer.ts';
 import { utf8 } from '../e2ee/bytes.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
-import { rewritten } from '../proxy/rewritten-answer.ts';
+import { eventsAnew, isEventStream, rewritten } from '../proxy/rewritten-answer.ts';
 import { type Detect, makeDetector } from './detector.ts';
 import type { Finding } from './finding.ts';
 import { hasMedia, mapTexts } from './map-texts.ts';
@@ -27,9 +18,6 @@ export interface RedactionOptions {
   /** Called with what the user should know about requests, without content. */
   readonly note: (text: string) => void;
 }
-
-/** Bytes of an answer that is not streamed, as its events: an answer is never larger. */
-const maxEventChars = 64 * 1024 * 1024;
 
 /**
  * Replaces what the detector finds in chats by placeholders before they are sent, and puts the values back into the answers,
@@ -59,7 +47,7 @@ export function redactChats(exchange: Exchange, { known, note }: RedactionOption
       const restorer = new AnswerRestorer(placeholders, request.response_format !== undefined);
       return rewritten(
         answer,
-        isStream(answer) ? restoredStream(answer, restorer) : restoredWhole(answer, placeholders, restorer),
+        isEventStream(answer) ? restoredStream(answer, restorer) : restoredWhole(answer, placeholders, restorer),
       );
     },
   };
@@ -114,27 +102,8 @@ function wholeWord(value: string): string {
   return `${before}${value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
 }
 
-const isStream = ({ headers }: ContentAnswer): boolean =>
-  headers.some(([name, value]) => name === 'content-type' && /^text\/event-stream\b/i.test(value));
-
-async function* restoredStream({ body }: ContentAnswer, restorer: AnswerRestorer): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder();
-  let out = '';
-  const parser = new SseParser({
-    maxEventChars,
-    onEvent: (event) => {
-      out += event === '[DONE]' ? sseDone : sseFrame(restorer.restore(event));
-    },
-  });
-  for await (const piece of body) {
-    parser.push(decoder.decode(piece, { stream: true }));
-    yield utf8(out === '' ? ': waiting\n\n' : out);
-    out = '';
-  }
-  parser.push(decoder.decode());
-  parser.end();
-  if (out !== '') yield utf8(out);
-}
+const restoredStream = ({ body }: ContentAnswer, restorer: AnswerRestorer): AsyncIterable<Uint8Array> =>
+  eventsAnew(body, { event: (event) => (event === '[DONE]' ? sseDone : sseFrame(restorer.restore(event))) });
 
 /** Also the text of a refusal may quote the request. */
 async function* restoredWhole(
