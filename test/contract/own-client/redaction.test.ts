@@ -150,6 +150,17 @@ describe('sotto proxy --redact', () => {
     expect(sent().messages[0]?.content).toContain(forged);
   });
 
+  it('replaces a secret also in the middle of a word, and a name only where it is one', async () => {
+    await ask(
+      `DB_PASSWORD=hunter2-98 mysql -phunter2-98. Ask Anna Kowalska, not Anna Kowalskaja, of Project Bluebirds.`,
+    );
+    expect(sent().messages[0]?.content).toMatch(
+      /^DB_PASSWORD=(SECRET_\w+) mysql -p\1\. Ask NAME_\w+, not NAME_\w+, of WORD_\w{6}_\w{8}s\.$/,
+    );
+    const [, first, second] = placeholdersIn(sent());
+    expect(first).not.toBe(second);
+  });
+
   it('leaves a request without values, and its answer, as they are', async () => {
     const content = 'Run `npm test` in src/index.ts, version 1.2.3.';
     expect((await ask(content)).choices[0]?.message.content).toBe(`You said: ${content}`);

@@ -88,18 +88,20 @@ async function redact(request: JsonObject, detect: Detect, placeholders: Placeho
 function replaced(text: string, findings: readonly Finding[], placeholders: Placeholders): string {
   const here = new Map(findings.filter(({ value }) => text.includes(value)).map((finding) => [finding.value, finding]));
   if (here.size === 0) return text;
-  const pattern = new RegExp([...here.keys()].map(wholeWord).join('|'), 'gu');
+  const pattern = new RegExp([...here.values()].map(patternOf).join('|'), 'gu');
   return text.replace(pattern, (value) => {
     const finding = here.get(value);
     return finding === undefined ? value : placeholders.of(finding);
   });
 }
 
-/** Ann is not in Anna. */
-function wholeWord(value: string): string {
+/** Ann is not in Anna. A secret may stand in the middle of a word: `mysql -pSECRET`. */
+function patternOf({ kind, value }: Finding): string {
+  const escaped = value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  if (kind === 'SECRET' || kind === 'WORD') return escaped;
   const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : '';
   const after = /[\p{L}\p{N}]$/u.test(value) ? '(?![\\p{L}\\p{N}])' : '';
-  return `${before}${value.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
+  return `${before}${escaped}${after}`;
 }
 
 const restoredStream = ({ body }: ContentAnswer, restorer: AnswerRestorer): AsyncIterable<Uint8Array> =>
