@@ -1,5 +1,6 @@
 import { channelMutants } from './entries/channel.ts';
 import { contractMutants } from './entries/contract.ts';
+import { guardMutants } from './entries/guards.ts';
 import { moneyMutants } from './entries/money.ts';
 import { permissionMutants } from './entries/permissions.ts';
 import { policyMutants } from './entries/policy.ts';
@@ -23,4 +24,5 @@ export const mutants: readonly Mutant[] = [
   ...stateMutants,
   ...topologyMutants,
   ...channelMutants,
+  ...guardMutants,
 ];

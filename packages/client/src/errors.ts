@@ -30,6 +30,8 @@ export const clientErrors = {
     'The service answered with a redirect. It may still be charged. Check your usage before you repeat the request.',
   retry_refused:
     'This request repeats one that was abandoned after it was sent. The service may have run and charged the first, so the client did not send this one. Check your usage before you repeat it.',
+  tool_call_unproven:
+    'The answer calls a tool, and no receipt of the verified broker proves its bytes. The client discarded the call. The answer may be charged: check your usage before you repeat the request.',
   e2ee_relay_can_read: `A malicious broker could read this chat: the protocol of this provider does not bind the key of the reply. Your content was not sent. Choose a provider whose pins name the family ${defaultFamilies().join(' or ')}. To accept the risk, set \`acceptRelayAttacks\` (\`--accept-relay-attacks\`).`,
   e2ee_key_invalid: "The enclave's encryption key is malformed. Your content was not sent. Verify the enclave again.",
   e2ee_key_used: 'This encryption key was already used, and it allows one request. Verify the enclave again.',

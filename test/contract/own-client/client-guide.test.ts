@@ -36,15 +36,20 @@ const environment = (): NodeJS.ProcessEnv => {
   };
 };
 
-/** Runs a block of the guide unchanged, except for its port, which may be in use. */
-async function shell(name: string): Promise<string> {
-  const script = documentedBlock(guide, name).replaceAll('4999', proxyPort);
+/** Runs a block of a guide unchanged, except for its port, which may be in use. */
+async function shell(name: string, page = guide): Promise<string> {
+  const script = documentedBlock(page, name).replaceAll('4999', proxyPort);
   const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
   return stdout;
 }
 
 it('the proxy serves curl, streamed, with the service of `npm start`', async () => {
   expect(await shell('proxy')).toMatch(/data: \{.*"content".*data: \[DONE\]\n\n$/s);
+});
+
+it('the proxy with its guards sends a placeholder to that service, and gives the value back', async () => {
+  const said = await shell('guards', 'docs/use/guards.md');
+  expect(said).toContain('You said: Write to maria.schneider@example.com');
 });
 
 /**

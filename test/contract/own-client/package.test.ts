@@ -94,6 +94,23 @@ describe('the package, installed in an empty folder', () => {
     expect(failure).toMatchObject({ code: 1, stdout: expect.stringContaining('simulated.hardware') });
   });
 
+  it('has the detector of `--redact`, which it loads without a registry', async () => {
+    const origins = ['--base-url', service.baseUrl, '--control-url', service.controlUrl, '--allow-simulated'];
+    const args = ['proxy', '--port', '0', '--open', '--redact', ...origins];
+    const proxy = spawn(join(installed, 'node_modules/.bin/sotto'), args, {
+      env: { PATH: process.env.PATH ?? '', INFERENCE_KEY: 'key' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [said] = (await once(proxy.stdout.setEncoding('utf8'), 'data')) as [string];
+    const content = `Maria Schneider, ghp_${'aB3'.repeat(12)}`;
+    const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content }] });
+    const answer = await fetch(`${said.trim()}/chat/completions`, { method: 'POST', body });
+    expect(await answer.json()).toMatchObject({ choices: [{ message: { content: `You said: ${content}` } }] });
+    expect(service.broker.at(-1)?.text).toMatch(/NAME_\w{6}_\w{8}, SECRET_\w{6}_\w{8}/);
+    proxy.kill('SIGINT');
+    expect(await once(proxy, 'close')).toEqual([0, null]);
+  });
+
   it('verifies a bundle of Sigstore’s public instance with the trusted root that it contains', async () => {
     const signer = 'https://github.com/cli/cli/.github/workflows/deployment.yml@refs/heads/trunk';
     const failure = await run(join(installed, 'node_modules/.bin/sotto'), [

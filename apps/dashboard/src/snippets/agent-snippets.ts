@@ -45,7 +45,7 @@ function runSnippet({ id, name, npm }: AgentFacts, facts: SnippetFacts): Snippet
   return {
     id,
     name,
-    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package`,
+    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine.`,
     code: `npm install -g ${npm}
 export BASE_URL=${confidentialOrigin}/v1
 export CONTROL_URL=${controlOrigin}/v1

@@ -5,6 +5,8 @@ import { type ModelRule, readModelRule } from '@sotto/dialects';
 import type { Exchange } from '../private/private-exchange.ts';
 import { programsWith } from '../proxy/local-caller.ts';
 import { proxyHandler } from '../proxy/proxy-handler.ts';
+import type { Finding } from '../redaction/finding.ts';
+import { redactChats } from '../redaction/redact-exchange.ts';
 import { printableLine, type Terminal, UsageError } from './terminal.ts';
 
 /** Options by which tools' names of models are translated, as `parseArgs` takes them. */
@@ -35,14 +37,17 @@ export async function startProxy(
     readonly values: { readonly map?: string[] | undefined; readonly model?: string | undefined };
     readonly token: string | undefined;
     readonly port: number;
+    /** The values that are always replaced. Undefined: nothing is. */
+    readonly redacted: readonly Finding[] | undefined;
   },
 ): Promise<LocalServer> {
-  const { exchange, values, token, port } = options;
+  const { exchange, values, token, port, redacted } = options;
+  const note = (text: string): void => terminal.note(`${printableLine(text)}\n`);
   const handler = proxyHandler({
-    exchange,
+    exchange: redacted === undefined ? exchange : redactChats(exchange, { known: redacted, note }),
     requireCaller: programsWith(token),
     models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
-    onNote: (text) => terminal.note(`${printableLine(text)}\n`),
+    onNote: note,
     onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
   });
   return listenLocally(handler, port);

@@ -8,6 +8,7 @@ import { nodePlatform } from '../platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
 import type { Exchange } from '../private/private-exchange.ts';
 import type { PrivateFetchOptions } from '../private/private-options.ts';
+import { proveToolCalls } from '../proof/prove-tool-calls.ts';
 import { takeAnonymously } from './purse-command.ts';
 import { asUsage, readKey, readPinsFile, readWord, requiredAddress, type serviceOptions } from './settings.ts';
 import { type ExitCode, exitCodeOf, printable, type Terminal } from './terminal.ts';
@@ -16,7 +17,11 @@ type Values = {
   readonly [name in keyof typeof serviceOptions]?: (typeof serviceOptions)[name]['type'] extends 'boolean'
     ? boolean | undefined
     : string | undefined;
-} & { readonly anonymous?: boolean | undefined; readonly purse?: string | undefined };
+} & {
+  readonly anonymous?: boolean | undefined;
+  readonly purse?: string | undefined;
+  readonly 'prove-tool-calls'?: boolean | undefined;
+};
 
 /** The private way to a service, for one command. */
 export interface OpenService extends Omit<PrivateClient, 'exchange'> {
@@ -66,13 +71,15 @@ export async function openService(
   const isolated = anonymous !== undefined;
   const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated, relaysPlainHttp }));
   const client = asUsage(() => makePrivateClient(platform, options));
+  const { session } = client;
+  const exchange = values['prove-tool-calls'] ? proveToolCalls(client.exchange, { session }) : client.exchange;
   try {
     await client.session.verified();
     await anonymous?.deposit();
     const until = anonymous === undefined ? Number.POSITIVE_INFINITY : Date.now() + walletMs;
     return {
       ...client,
-      exchange: endsAt(client.exchange, until),
+      exchange: endsAt(exchange, until),
       async leave() {
         client.session.close();
         await anonymous?.leave();

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { proxyInTheWay } from '../agents/index.ts';
+import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
@@ -21,6 +22,7 @@ ${serviceHelp}
   --open               serve every program on this machine, without a token
 ${modelHelp}
 ${anonymousHelp}
+${guardHelp}
 
 Exit codes: 0 stopped by Ctrl-C; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
@@ -36,17 +38,19 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
       ...serviceOptions,
       ...modelOptions,
       ...anonymousOptions,
+      ...guardOptions,
       port: { type: 'string' },
       open: { type: 'boolean' },
     },
   });
   const port = readPort(values.port ?? '4999');
+  const redacted = readGuards(terminal, values);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const { exchange } = client;
   try {
     const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();
-    const { server, origin } = await startProxy(terminal, { exchange, values, token, port });
+    const { server, origin } = await startProxy(terminal, { exchange, values, token, port, redacted });
     const between = proxyInTheWay(terminal.environment, localHost);
     if (between !== undefined) {
       const missing =

@@ -9,6 +9,7 @@ import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
+import { type GuardValues, guardHelp, guardOptions, guardsOf, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
@@ -24,6 +25,7 @@ token that ends with the run. Your own configuration of the agent is not changed
 ${serviceHelp}
 ${modelHelp}
 ${anonymousHelp}
+${guardHelp}
   --max-cost USD       refuse chats that could make the run cost more, and every other request that costs
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
@@ -42,6 +44,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       ...serviceOptions,
       ...modelOptions,
       ...anonymousOptions,
+      ...guardOptions,
       'max-cost': { type: 'string' },
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
@@ -56,7 +59,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       `${name} needs --model creator/model. GET /v1/catalog/models of the control origin lists the models.`,
     );
   }
-  if (values.print) return print(terminal, agent, values.model);
+  const redacted = readGuards(terminal, values);
+  if (values.print) return print(terminal, agent, values);
 
   const cap = readCap(values['max-cost']);
   await requireNoProxyBetween(terminal, agent);
@@ -80,7 +84,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       terminal.note(`${unlisted}\n`);
       return 2;
     }
-    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0 });
+    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0, redacted });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
       const ids = models.map(({ id }) => id);
@@ -243,7 +247,12 @@ function summary({ requests, cost, unstated, classes }: RunTotals): string {
 }
 
 /** Prints how to use the agent with a proxy that runs by itself. */
-function print(terminal: Terminal, agent: Agent, model: string | undefined): ExitCode {
+function print(
+  terminal: Terminal,
+  agent: Agent,
+  values: GuardValues & { readonly model?: string | undefined },
+): ExitCode {
+  const { model } = values;
   const start = agent.start({
     origin: `http://${localHost}:4999`,
     token: 'TOKEN',
@@ -252,7 +261,8 @@ function print(terminal: Terminal, agent: Agent, model: string | undefined): Exi
     models: [],
     folder: folderMark,
   });
-  terminal.out(printed(agent, start, model));
+  const options = `${model === undefined ? '' : ` --model ${quoted(model)}`}${guardsOf(values, quoted)}`;
+  terminal.out(printed(agent, start, options));
   return 0;
 }
 
@@ -266,15 +276,11 @@ function quoted(text: string): string {
   return text === '' ? "''" : [before, ...after].map(plain).join('"$folder"');
 }
 
-function printed(
-  { program, install }: Agent,
-  { environment, args, files }: AgentStart,
-  model: string | undefined,
-): string {
+function printed({ program, install }: Agent, { environment, args, files }: AgentStart, options: string): string {
   const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
   const folders = new Set(written.map(([path]) => dirname(path)));
   return [
-    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}`,
+    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${options}`,
     `# Install the agent: ${install}`,
     // A folder with a name that is known in advance could be another user's.
     ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),

@@ -44,7 +44,7 @@ export async function checkReceipts(asked: ReceiptsAsked): Promise<ReceiptReport
   const { requestSha256, responseSha256, key, keySet } = exchange;
   const patience = AbortSignal.timeout(patienceMs);
   const signal = asked.signal === undefined ? patience : AbortSignal.any([asked.signal, patience]);
-  const own = await read('/v1/inference/receipt', { ...asked, signal });
+  const own = await readReceipt('/v1/inference/receipt', { ...asked, signal });
   const broker = own && keySet ? await verifyReceipt(own, keySet, { requestSha256, responseSha256 }) : undefined;
   if (!protocolOf(key).signsReceipts) return { broker, enclave: 'none' };
   const signed = await awaited('/v1/inference/receipt/enclave', { ...asked, signal });
@@ -54,18 +54,24 @@ export async function checkReceipts(asked: ReceiptsAsked): Promise<ReceiptReport
 
 type Bounded = ReceiptsAsked & { readonly signal: AbortSignal };
 
+/** Where to ask for a receipt, and with what. */
+export type ReceiptQuestion = Pick<ReceiptsAsked, 'session' | 'secret'> & { readonly signal: AbortSignal };
+
 async function awaited(path: ConfidentialPath<'GET'>, asked: Bounded): Promise<unknown> {
   const { sleep = wait, signal } = asked;
   for (const pauseMs of [0, ...pausesMs]) {
     if (pauseMs > 0) await sleep(pauseMs, signal);
-    const receipt = await read(path, asked);
+    const receipt = await readReceipt(path, asked);
     if (receipt !== undefined) return receipt;
   }
   return undefined;
 }
 
-/** Returns the receipt, or undefined if there is none. */
-async function read(path: ConfidentialPath<'GET'>, { session, secret, signal }: Bounded): Promise<unknown> {
+/** Returns the receipt as parsed JSON, or undefined if there is none. */
+export async function readReceipt(
+  path: ConfidentialPath<'GET'>,
+  { session, secret, signal }: ReceiptQuestion,
+): Promise<unknown> {
   const answer = await session.send({ method: 'GET', path, headers: { [headerNames.receipt]: secret }, signal });
   const bytes = await readBounded(answer.body, maxReceiptBytes, signal);
   if (answer.status !== 200) return undefined;
@@ -73,7 +79,8 @@ async function read(path: ConfidentialPath<'GET'>, { session, secret, signal }: 
   return parseJson(new TextDecoder().decode(bytes)) ?? null;
 }
 
-const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+/** Resolves after so many ms. Rejects with the signal's reason when it aborts. */
+export const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const timer = setTimeout(() => {

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { parseExact } from '@sotto/dialects';
 import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
 import {
@@ -17,6 +16,7 @@ import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
 import { chatBound } from './chat-bound.ts';
+import { rewritten } from './rewritten-answer.ts';
 
 /** What a run has cost so far. */
 export interface RunTotals {
@@ -199,18 +199,4 @@ async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): A
   } finally {
     close();
   }
-}
-
-/** The answer with another body. */
-function rewritten({ status, headers }: ContentAnswer, body: AsyncIterable<Uint8Array>): ContentAnswer {
-  const kept = headers.filter(([name]) => name !== 'content-length');
-  return {
-    status,
-    headers: kept,
-    body,
-    toResponse() {
-      const init = { status, headers: kept.map(([name, value]): [string, string] => [name, value]) };
-      return new Response(Readable.toWeb(Readable.from(body)) as ReadableStream<Uint8Array>, init);
-    },
-  };
 }

@@ -24,15 +24,23 @@ export interface SimulatedGateway {
   readonly statedOrigin?: string;
   /** Whether its key set says that it binds evidence to connections. */
   readonly bindsChannels?: boolean;
+  /** The keys that sign its receipts. Default: none. */
+  readonly receiptKeys?: KeySet['receipt_signing_keys'];
 }
 
-export function simulatedKeySet({ origin, spkiSha256 = [], notAfter, bindsChannels }: SimulatedGateway): KeySet {
+export function simulatedKeySet({
+  origin,
+  spkiSha256 = [],
+  notAfter,
+  bindsChannels,
+  receiptKeys = [],
+}: SimulatedGateway): KeySet {
   return {
     service: 'sotto',
     not_after: notAfter ?? Math.floor(Date.now() / 1000) + 86_400,
     provider_registry_digest: `sha256:${'0'.repeat(64)}`,
     tls_public_keys: spkiSha256.map((digest) => ({ origin, spki_sha256: digest })),
-    receipt_signing_keys: [],
+    receipt_signing_keys: [...receiptKeys],
     e2ee_public_keys: [],
     ...(bindsChannels === true && { channel_bindings: [channelBinding] }),
   };
