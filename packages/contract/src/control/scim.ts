@@ -73,11 +73,10 @@ const metaSchema = z.strictObject({
   location: z.url(),
 });
 
-/** A reference to a person or a group. */
-const referenceSchema = z.strictObject({
+/** A reference to a person or a group. It also has `$ref`, an address, which no JSON schema may have as the name of a property. */
+const referenceSchema = z.looseObject({
   value: z.uuid(),
   display: z.string().optional(),
-  $ref: z.url(),
   type: z.enum(['User', 'Group']),
 });
 
