@@ -12,6 +12,7 @@ export default defineConfig({
     './src/database/workspace-schema.ts',
     './src/database/administration-schema.ts',
     './src/database/wallet-schema.ts',
+    './src/database/provisioning-schema.ts',
   ],
   out: './migrations',
 });

@@ -15,6 +15,7 @@ const words: Readonly<Record<RouteDescription['credentials'][number], string>> =
   accessToken: 'access token of an app',
   session: 'session',
   operator: "operator's session",
+  scimToken: 'SCIM token',
   ticket: 'ticket',
   attestationTicket: 'ticket for evidence',
 };

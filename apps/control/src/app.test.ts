@@ -11,7 +11,14 @@ import { buildControl } from './wiring.ts';
 
 const origin = 'http://127.0.0.1:4000';
 const sessionSecret = 'x'.repeat(32);
-const openid = { issuer: 'https://id.example', clientId: 'x', clientSecret: 'x', name: 'Example' };
+const openid = {
+  issuer: 'https://id.example',
+  clientId: 'x',
+  clientSecret: 'x',
+  name: 'Example',
+  scopes: [],
+  groupsClaim: 'groups',
+};
 
 async function registeredRoutes(): Promise<string[]> {
   const plan = await readBillingPlan(builtInBilling);
@@ -42,7 +49,7 @@ async function registeredRoutes(): Promise<string[]> {
   });
   if (!read.ok) throw new Error(read.message);
   const { app } = await buildControl({
-    config: { ...read.settings, signIn: { ...read.settings.signIn, openid } },
+    config: { ...read.settings, signIn: { ...read.settings.signIn, openid, scimToken: 'x'.repeat(32) } },
     state: createMemoryState({ store: new MemoryStore(() => 0) }),
     logger: pino({ level: 'silent' }),
     trustedOrigins: [],

@@ -17,6 +17,7 @@ import { buildOperator } from './operator/operator.ts';
 import { isInvitedToSignUp } from './operator/sign-up-invitations.ts';
 import type { ControlOptions, Parts } from './parts.ts';
 import { buildProjection } from './projection/projector.ts';
+import { buildScim } from './provisioning/scim/scim.ts';
 import { buildRouting } from './routing/routing.ts';
 import { buildSettlement } from './settler/settler.ts';
 import { buildSignIn } from './sign-in/sign-in.ts';
@@ -64,7 +65,7 @@ export async function lateDomains(
     buildProjection({ projector, databaseUrl: config.DATABASE_URL, isAlone }),
     buildSettlement({ settler, metrics, now, isAlone }),
     buildMoneyAudit({ pool, state, metrics, events, now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }),
-    buildSignIn({ pool, sessionSecrets, origin, controlLimit, now }),
+    buildSignIn({ pool, sessionSecrets, hasPasswords: config.signIn.hasPasswords, origin, controlLimit, now }),
     ticketDomain(parts, options),
     buildRouting({ pool, keeper, projector }),
     buildUsage({ pool, state, retention: config.USAGE_RETENTION_MONTHS, events, now }),
@@ -88,6 +89,9 @@ export async function lateDomains(
       network: { networks: config.WEBHOOK_NETWORKS },
     }),
     billing,
+    ...(config.signIn.scimToken === undefined
+      ? []
+      : [buildScim({ pool, projector, origin, map: config.signIn.groupRoles, token: config.signIn.scimToken })]),
     ...(connect === undefined ? [] : [connect]),
     ...(await walletDomains(parts, options.issuer, billing)),
   ];

@@ -12,6 +12,7 @@ import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect, type Connect } from './connect/connect.ts';
 import { openDatabase } from './database/database.ts';
 import { DueWork } from './database/due-work.ts';
+import { inTransaction } from './database/in-transaction.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
 import { readMaxima } from './limits/maximum-settings.ts';
@@ -19,6 +20,7 @@ import { type Mailer, namingService } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
+import { signedInByProvider } from './provisioning/provisioned-people.ts';
 import { buildAuth } from './sessions/auth.ts';
 import { signUpPolicy } from './sessions/sign-up-policy.ts';
 import { Settler } from './settler/settler.ts';
@@ -133,13 +135,14 @@ function openFunds(base: Base, { config }: ControlOptions) {
 /** Opens accounts and how people sign in to them. */
 function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
   const { pool, db, projector, project, failed, mailer, maxima, origin, now } = base;
+  const { signIn } = options.config;
   const claimSteps = [claimWorkspaces, disableApps];
   // If the state is unavailable or being rebuilt, the projector catches up with the account later.
   const onAccountCreated = async ({ accountId }: { accountId: string }): Promise<void> => {
     await grants.giveTo(accountId).catch(failed('monthly grants'));
     await project(accountId).catch(failed('projection'));
   };
-  const signUp = signUpPolicy(pool, options.config.signIn.signUp, now);
+  const signUp = signUpPolicy(pool, signIn.signUp, now);
   const auth = buildAuth({
     db,
     secrets: base.sessionSecrets,
@@ -160,7 +163,14 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
     mailer,
     maxPasskeys: maxima.passkeys,
     onMailFailed: failed('mail'),
-    openid: options.config.signIn.openid,
+    hasPasswords: signIn.hasPasswords,
+    openid: signIn.openid,
+    onOpenidSignIn: async (id, claims) => {
+      const { accountId } = await ensureAccount(pool, { id, name: claims.email });
+      const map = signIn.groupRoles;
+      const keyIds = await inTransaction(pool, (client) => signedInByProvider(client, { accountId, claims }, { map }));
+      await projectKeys(projector, keyIds);
+    },
     signUp,
     now,
   });

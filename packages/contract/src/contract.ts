@@ -18,6 +18,7 @@ export type Identified =
   | 'member'
   | 'order'
   | 'receipt'
+  | 'scimResource'
   | 'settlement'
   | 'workspace';
 
@@ -73,6 +74,8 @@ export interface Contract {
   /** Answers with another status, which the handler sets. */
   readonly otherAnswers?: readonly AnswerDescription[];
   readonly examples?: { readonly body?: unknown; readonly answer?: unknown };
+  /** The body of every error. Default: our envelope. */
+  readonly errorContent?: Content;
   /** Errors in addition to those of credentials, parameters, query and body. */
   readonly errors?: readonly ErrorType[];
   /** A rate limit of its own, instead of the one of every route. */

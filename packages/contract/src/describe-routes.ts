@@ -44,6 +44,7 @@ function describeRoute(tag: string, key: string, contract: Contract): RouteDescr
     body: bodyOf(contract),
     answers: [...ownAnswer(contract), ...otherAnswers],
     errors: contract.errors ?? [],
+    errorContent: contract.errorContent,
     isOpenToPages: isOpenToPages(contract),
   };
 }
@@ -88,9 +89,11 @@ function ownAnswer(contract: Contract): AnswerDescription[] {
   ];
 }
 
-/** Pages of any origin may call public routes and routes with keys. They may not call routes with sessions, because browsers send cookies automatically. */
+/** Pages of any origin may call public routes and routes with keys. They may not call routes with sessions, because browsers send cookies automatically, nor those of the identity provider. */
 const isOpenToPages = ({ credentials, cache, openToPages }: Contract): boolean =>
-  openToPages === true || cache === 'public' || (credentials.length > 0 && !credentials.some(isCookie));
+  openToPages === true ||
+  cache === 'public' ||
+  (credentials.length > 0 && !credentials.some((each) => isCookie(each) || each === 'scimToken'));
 
 /** Whether a browser sends the credential by itself. */
 const isCookie = (credential: Credential): boolean => credential === 'session' || credential === 'operator';

@@ -13,6 +13,7 @@ export type Credential =
   | 'accessToken'
   | 'session'
   | 'operator'
+  | 'scimToken'
   | 'ticket'
   | 'attestationTicket';
 
@@ -57,6 +58,8 @@ export interface RouteDescription {
   readonly body?: { readonly content: readonly Content[]; readonly required?: boolean } | undefined;
   readonly answers: readonly AnswerDescription[];
   readonly errors: readonly ErrorType[];
+  /** The body of every error. Default: our envelope. */
+  readonly errorContent?: Content | undefined;
   /** Pages of other origins may call it. */
   readonly isOpenToPages?: boolean;
 }

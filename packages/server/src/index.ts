@@ -1,5 +1,5 @@
 export { AnswerCache } from './answers/answer-cache.ts';
-export { mayBeLarge } from './bodies/request-bodies.ts';
+export { mayBeLarge, takeBodies } from './bodies/request-bodies.ts';
 export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
 export { bearerToken, misplacedKey } from './credentials.ts';
 export { codeLike, type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';

@@ -12,6 +12,7 @@ export const pathsOfOrigin: Readonly<Record<OriginName, readonly string[]>> = {
       '/v1/keys',
       '/v1/models/uptime',
       '/v1/routing',
+      '/v1/scim',
       '/v1/usage',
     ],
     ...[

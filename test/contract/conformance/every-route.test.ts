@@ -19,6 +19,8 @@ import { makeIssuer } from '../../kit/wallets.ts';
 const issuer = await makeIssuer();
 afterAll(() => issuer.stop());
 
+const scimToken = randomBytes(24).toString('base64url');
+
 type Credential = RouteDescription['credentials'][number];
 
 /** Every caller, with the kind of credential that it validly holds. Callers with a bad credential have undefined. */
@@ -32,6 +34,7 @@ const callers = {
   'an operator without a fresh second factor': 'operator',
   'a ticket': 'ticket',
   'an attestation ticket': 'attestationTicket',
+  'the identity provider': 'scimToken',
   'a made-up inference key': undefined,
   'a made-up management key': undefined,
   'a revoked inference key': undefined,
@@ -165,6 +168,7 @@ const everyRoute: Concept = (suite) => {
       'a key of a workspace that is gone': bearer(orphan.key),
       'an app that was disconnected': bearer(endedToken),
       'an access token as a ticket': ticketHeader(token),
+      'the identity provider': bearer(scimToken),
       'a session that ended': signedOut,
       'a used ticket': used,
       'an inference key in the query': {},
@@ -363,6 +367,16 @@ interface UsageRow {
 await describeConformance('every route', [everyRoute], {
   accounts: 2,
   features: ['connected apps', 'test payments', 'images', 'speech'],
-  environment: issuer.environment,
+  environment: {
+    ...issuer.environment,
+    // It does not run.
+    ...{
+      OIDC_ISSUER: 'http://127.0.0.1:1',
+      OIDC_CLIENT_ID: 'sotto',
+      OIDC_CLIENT_SECRET: 'x',
+      OIDC_NAME: 'Example Inc',
+    },
+    SCIM_TOKEN: scimToken,
+  },
   planes: everyTopology,
 });

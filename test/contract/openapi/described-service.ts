@@ -12,6 +12,14 @@ import { type Call, DescribedOrigin } from './description.ts';
 /** As the body of a call: the example that the description has for it. */
 export const example = Symbol('the example of the description');
 
+/** The token of the identity provider, which does not run. */
+export const scimToken = 'the-token-of-the-identity-provider';
+
+const identityProvider = {
+  ...{ OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'sotto', OIDC_CLIENT_SECRET: 'x', OIDC_NAME: 'Example Inc' },
+  SCIM_TOKEN: scimToken,
+};
+
 export const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 export const freshEmail = (): string => `${hex(8)}@people.example`;
 export const cookieOf = ({ headers }: Answer) => ({
@@ -63,7 +71,7 @@ export function describedService() {
     const DATABASE_URL = await postgres.createDatabase();
     pool = openTestPool(DATABASE_URL);
     issuer = await makeIssuer();
-    const features = { ATTESTATION: 'simulated', CONNECTED_APPS: 'on', ...issuer.environment };
+    const features = { ATTESTATION: 'simulated', CONNECTED_APPS: 'on', ...identityProvider, ...issuer.environment };
     started = await npmStart(folder, { ...(await freePorts()), DATABASE_URL, ...features });
     origins.control = await DescribedOrigin.load(new URL(quickstart().control_url).origin);
     origins.broker = await DescribedOrigin.load(new URL(quickstart().base_url).origin);

@@ -122,7 +122,7 @@ export class DescribedOrigin {
     const media = content[type];
     expect(media, `${what} as ${type} is not described`).toBeDefined();
     if (media === undefined) return;
-    if (type === 'application/json') this.expectOf(media.schema, json, what);
+    if (/[/+]json$/.test(type)) this.expectOf(media.schema, json, what);
     else if (type === 'text/event-stream') this.#expectEvents(media.schema, text, what);
     else expect(text.length, what).toBeGreaterThan(0);
   }

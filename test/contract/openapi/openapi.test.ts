@@ -13,6 +13,7 @@ import { describeEnclaves } from './enclaves.ts';
 import { describeGeneratedClients } from './generated-clients.ts';
 import { describeOperators } from './operators.ts';
 import { describePeople } from './people.ts';
+import { describeProvisioning } from './provisioning.ts';
 
 describe('the service of `npm start`, by its own description', () => {
   const stage = describedService();
@@ -311,6 +312,7 @@ describe('the service of `npm start`, by its own description', () => {
 
   describePeople(stage);
   describeOperators(stage);
+  describeProvisioning(stage);
   describeGeneratedClients(stage);
 
   it('was called as described, each route, to success and to failure', () => {
@@ -326,6 +328,7 @@ describe('the service of `npm start`, by its own description', () => {
       'receiveStripeEvent',
       'receiveBTCPayServerEvent',
       'signInWithOpenid',
+      'endOpenidSessions',
     ]);
     expect(unseen(stage.broker, stage.broker.succeeded)).toEqual([
       'getEnclaveReceipt',

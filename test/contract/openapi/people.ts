@@ -200,7 +200,7 @@ export function describePeople(stage: DescribedService): void {
     await toControl('disableSecondFactor', 400, { headers: session, body: { password: 'not it' } });
     await toControl('disableSecondFactor', 200, { headers: session, body: { password } });
 
-    await toControl('signInWithOpenid', 404, { body: example });
+    await toControl('signInWithOpenid', 503, { body: example });
     await toControl('finishOpenidSignIn', 302, { parameters: { id: 'openid' }, query: '?code=x&state=y' });
   });
 

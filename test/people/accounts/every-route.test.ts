@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Authenticator, totpCode } from '../../kit/authenticator.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
-import { startProvider, throughProvider } from './openid-server.ts';
+import { openidAt, startProvider, throughProvider } from './openid-server.ts';
 import { confirm, enrolled, halfSignedIn, owner, registration, verified } from './people.ts';
 import { type Answer, useWorld, type Visitor } from './world.ts';
 
@@ -16,10 +16,7 @@ const mailbox = await openMailbox();
 afterAll(() => mailbox.stop());
 const world = await useWorld({
   mailer: smtpMail({ url: mailbox.url, from: 'no-reply@sotto.example' }),
-  openid: {
-    ...{ issuer: `http://127.0.0.1:${issuerPort}`, clientId: 'sotto', clientSecret: 'a client secret' },
-    name: 'Example Inc',
-  },
+  openid: openidAt(issuerPort),
 });
 const provider = await startProvider(
   issuerPort,

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { until } from '../../kit/service.ts';
 import { password } from '../../kit/signed-up.ts';
-import { type OpenidServer, startProvider, throughProvider } from './openid-server.ts';
+import { type OpenidServer, openidAt, startProvider, throughProvider } from './openid-server.ts';
 import { useWorld, type Visitor } from './world.ts';
 
 const grantUsd = 20;
@@ -13,10 +13,7 @@ const mailbox = await openMailbox();
 const issuerPort = await freePort();
 const world = await useWorld({
   mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
-  openid: {
-    ...{ issuer: `http://127.0.0.1:${issuerPort}`, clientId: 'sotto', clientSecret: 'a client secret' },
-    name: 'Example Inc',
-  },
+  openid: openidAt(issuerPort),
   billing: {
     rails: { test: false, stripe: undefined, btcpay: undefined },
     monthlyGrantNusd: BigInt(grantUsd) * 1_000_000_000n,

@@ -1,18 +1,13 @@
 import { freePort } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type OpenidServer, startProvider, throughProvider } from './openid-server.ts';
+import { type OpenidServer, openidAt, startProvider, throughProvider } from './openid-server.ts';
 import { type Answer, sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 let provider: OpenidServer | undefined;
 let who = '';
 
 const issuerPort = await freePort();
-const openid = {
-  issuer: `http://127.0.0.1:${issuerPort}`,
-  clientId: 'sotto',
-  clientSecret: 'a client secret',
-  name: 'Example Inc',
-};
+const openid = openidAt(issuerPort);
 const world = await useWorld({ openid });
 afterAll(() => provider?.stop());
 

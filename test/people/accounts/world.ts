@@ -44,12 +44,18 @@ export interface AccountsWorld {
     environment?: Readonly<Record<string, string>>,
   ): Promise<{ code: number; lines: string[] }>;
   /** Starts another control on the same database. */
-  another(options?: WorldOptions): Promise<{ readonly origin: string; visitor(): Visitor }>;
+  another(options?: WorldOptions): Promise<{
+    readonly origin: string;
+    /** Of its port, which differs from `origin` if several controls share one. */
+    readonly address: string;
+    visitor(): Visitor;
+  }>;
   stop(): Promise<void>;
 }
 
 export type WorldOptions = Partial<
-  Pick<ControlOptions, 'mailer' | 'limitsRedis' | 'now'> & Pick<ControlConfig['signIn'], 'openid' | 'signUp'>
+  Pick<ControlOptions, 'mailer' | 'limitsRedis' | 'now'> &
+    Pick<ControlConfig['signIn'], 'openid' | 'signUp' | 'hasPasswords' | 'groupRoles' | 'scimToken'>
 > & {
   readonly billing?: Partial<ControlConfig['billing']>;
   readonly maxima?: Maxima;
@@ -111,7 +117,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
         ...config,
         WEBHOOK_NETWORKS: rest.webhookNetworks,
         billing: { ...billing, ...rest.billing },
-        signIn: { ...signIn, ...(rest.signUp && { signUp: rest.signUp }), openid: rest.openid },
+        signIn: {
+          ...signIn,
+          ...(rest.signUp && { signUp: rest.signUp }),
+          ...{ openid: rest.openid, scimToken: rest.scimToken },
+          ...{ hasPasswords: rest.hasPasswords ?? true, groupRoles: rest.groupRoles ?? [] },
+        },
       },
       state: createMemoryState({ store }),
       isAlone: stops.length === 0,
@@ -125,10 +136,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
     await control.start();
     await control.app.listen({ host: '127.0.0.1', port });
     stops.push(() => control.stop({ announceMs: 0, graceMs: 1000 }));
-    return {
-      origin,
-      visitor: () => newVisitor(`http://127.0.0.1:${(control.app.server.address() as AddressInfo).port}`),
-    };
+    const address = `http://127.0.0.1:${(control.app.server.address() as AddressInfo).port}`;
+    return { origin, address, visitor: () => newVisitor(address) };
   };
   const first = await start(options);
   const signUp = async (email = `${randomUUID()}@people.example`): Promise<Person> => {

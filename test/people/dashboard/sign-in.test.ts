@@ -6,6 +6,7 @@ import { totpCode } from '../../kit/authenticator.ts';
 import { type Mailbox, openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
+import { openidAt } from '../accounts/openid-server.ts';
 import { type AccountsWorld, openWorld } from '../accounts/world.ts';
 import { passkeys } from './passkeys.suite.ts';
 import {
@@ -35,7 +36,7 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
       host: 'localhost',
       mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
       // No server listens there.
-      openid: { issuer: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', name: 'Example Inc' },
+      openid: openidAt(1),
     });
   });
   afterAll(async () => {

@@ -87,6 +87,6 @@ describe('secrets', () => {
         `${path}: ${part}`,
       ).toBe(true);
     }
-    expect(linesWith(/timingSafeEqual\(/).length).toBe(5);
+    expect(linesWith(/timingSafeEqual\(/).length).toBe(6);
   });
 });

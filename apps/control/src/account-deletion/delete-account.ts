@@ -32,7 +32,11 @@ export interface DeletionRequest {
  */
 export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }: DeletionRequest): Promise<Deletion> {
   return inTransaction(pool, async (client): Promise<Deletion> => {
-    // A change of a workspace locks it first, and then accounts.
+    // SCIM locks its user before workspaces, and a change of a workspace locks it before accounts.
+    await client.query(
+      'select from scim_users where account_id = (select id from accounts where user_id = $1) for update',
+      [userId],
+    );
     await client.query(
       `select 1 from workspaces where account_id = (select id from accounts where user_id = $1) or id in (
          select m.workspace_id from workspace_members m join accounts a on a.id = m.account_id where a.user_id = $1)
@@ -79,11 +83,12 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
         of,
       );
     await client.query('update connect_apps set disabled_at = now() where account_id = $1 and disabled_at is null', of);
-    for (const table of ['billing_settings', 'rail_customers'])
+    // The provider's record holds names and addresses, too. If the provider still knows the person, it creates another.
+    for (const table of ['billing_settings', 'rail_customers', 'scim_users'])
       await client.query(`delete from ${table} where account_id = $1`, of);
     await client.query(
       `update accounts set name = 'Deleted account', deleted_at = now(), disabled_at = coalesce(disabled_at, now()),
-         version = version + 1 where id = $1`,
+         openid_groups = null, version = version + 1 where id = $1`,
       of,
     );
     await recordAct(client, {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { ActName } from '@sotto/contract/control/audit';
 import type pg from 'pg';
 
-/** Who acts: a member of a workspace, an operator, or the operator at the command line. */
+/** Who acts: a member of a workspace, an operator, the operator at the command line, or the identity provider. */
 export type Actor =
   | { readonly kind: 'account' | 'operator'; readonly accountId: string }
-  | { readonly kind: 'command_line' };
+  | { readonly kind: 'command_line' | 'identity_provider' };
 
 export interface Act {
   readonly actor: Actor;
@@ -28,7 +28,7 @@ export async function recordAct(
     [
       orderedId(),
       actor.kind,
-      actor.kind === 'command_line' ? null : actor.accountId,
+      'accountId' in actor ? actor.accountId : null,
       act,
       accountId ?? null,
       workspaceId ?? null,
@@ -36,6 +36,9 @@ export async function recordAct(
     ],
   );
 }
+
+/** The OpenID provider, by its groups or by SCIM. */
+export const identityProvider: Actor = { kind: 'identity_provider' };
 
 /** The member of a workspace who acts. */
 export const byAccount = (accountId: string): Actor => ({ kind: 'account', accountId });

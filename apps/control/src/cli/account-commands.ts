@@ -47,13 +47,19 @@ export async function accountCreate(context: CliProcess, email: string | undefin
 async function createForPerson(context: CliProcess, given: string, name: Option): Promise<number> {
   const email = readAddress(given);
   const { origin, signIn } = required(readLinkSettings(context.environment));
+  const { openid } = signIn;
   const { accountId, token } = await withTransaction(context, async (client) => {
     const created = await insertPerson(client, { email, name: typeof name === 'string' ? name : email });
     if (created === undefined) throw new CliError(`${email} has an account already`);
     await recordAct(client, { actor: commandLine, act: 'account_created', accountId: created.accountId });
-    return { accountId: created.accountId, token: await makePasswordLink(client, created.userId, Date.now()) };
+    const link = signIn.hasPasswords ? await makePasswordLink(client, created.userId, Date.now()) : undefined;
+    return { accountId: created.accountId, token: link };
   });
   context.out(`account: ${accountId}`);
+  if (token === undefined) {
+    context.out(`sign in with ${openid?.name} at ${origin}/sign-in, by the address ${email}`);
+    return 0;
+  }
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
   if (signIn.smtp === undefined) return 0;
   await mailNow(signIn.smtp, origin, authMails(origin).created(email, token), 'link');
@@ -81,7 +87,9 @@ export async function mailNow(
 /** Prints a new link to set a password, for a person whose first one has expired or was lost. */
 export async function accountLink(context: CliProcess, given: string | undefined): Promise<number> {
   const email = readAddress(given);
-  const { origin } = required(readLinkSettings(context.environment));
+  const { origin, signIn } = required(readLinkSettings(context.environment));
+  if (!signIn.hasPasswords)
+    throw new CliError('passwords are off: set SIGN_IN_PASSWORD=on, start control again, and repeat this command');
   const token = await withTransaction(context, async (client) => {
     const user = await findUser(client, email);
     if (user === undefined) throw new CliError(`${email} has no account; create it with \`account create ${email}\``);

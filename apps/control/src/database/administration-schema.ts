@@ -45,7 +45,7 @@ export const acts = pgTable(
   {
     id: uuid('id').primaryKey(),
     at: instant('at').notNull().default(sql`date_trunc('milliseconds', now())`),
-    actor: text('actor', { enum: ['account', 'operator', 'command_line'] }).notNull(),
+    actor: text('actor', { enum: ['account', 'operator', 'command_line', 'identity_provider'] }).notNull(),
     /** Null: the command line. */
     actorAccountId: uuid('actor_account_id'),
     act: text('act').notNull(),

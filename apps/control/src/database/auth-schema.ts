@@ -38,10 +38,16 @@ export const authSession = pgTable(
     userAgent: text('user_agent'),
     /** When the user last showed a second factor in this session. */
     factorAt: instant('factor_at'),
+    /** The session at the OpenID provider (`sid`), and when the provider issued the ID token. Null: another way to sign in. */
+    openidSid: text('openid_sid'),
+    openidAt: instant('openid_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('auth_session_user_id_idx').on(table.userId)],
+  (table) => [
+    index('auth_session_user_id_idx').on(table.userId),
+    index('auth_session_openid_sid_idx').on(table.openidSid).where(sql`${table.openidSid} is not null`),
+  ],
 );
 
 /** The ways in which a user can sign in: `credential`, whose `password` is salt and scrypt hash, and `openid`. */

@@ -50,8 +50,13 @@ export const accounts = pgTable(
     monthlyGrantNusd: nusd('monthly_grant_nusd'),
     /** The newest month with a grant, `YYYY-MM`. Null: the account never had one, so bookings need not look for grants. */
     grantedMonth: text('granted_month'),
+    /** The groups of the last ID token that the setting `OIDC_ROLES` names, and when the provider issued that token. */
+    openidGroups: text('openid_groups').array(),
+    openidGroupsAt: instant('openid_groups_at'),
     /** When an operator disabled the account. Its keys and sessions then do not work; its money stays. */
     disabledAt: instant('disabled_at'),
+    /** Whether the identity provider disabled it, by SCIM. It can then enable it again, and what an operator disabled it cannot. */
+    disabledByProvider: boolean('disabled_by_provider').notNull().default(false),
     /** When its owner deleted it. It is then disabled for ever, and no user belongs to it. */
     deletedAt: instant('deleted_at'),
     /** When nothing of a deleted account was on its way any more, and its rest was booked. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { createdAt, instant } from './columns.ts';
 import { accountId, accounts, budgets, workspaceId, workspaces } from './schema.ts';
 
@@ -13,6 +13,8 @@ export const workspaceMembers = pgTable(
     workspaceId: workspaceId(),
     accountId: accountId(),
     role: text('role', { enum: ['viewer', 'member', 'admin'] }).notNull(),
+    /** Whether a group of the identity provider gave the role. What people give is never changed by a group. */
+    byGroup: boolean('by_group').notNull().default(false),
     createdAt: createdAt(),
   },
   (table) => [

@@ -164,30 +164,46 @@ export const enableAccount = (
   { accountId, actor }: { readonly accountId: string; readonly actor: Actor },
 ): Promise<readonly string[] | Refused<NoAccount>> => setDisabled(pool, { accountId, actor, isDisabled: false });
 
-function setDisabled(
-  pool: pg.Pool,
-  { accountId, actor, isDisabled }: { readonly accountId: string; readonly actor: Actor; readonly isDisabled: boolean },
+interface Disabling {
+  readonly accountId: string;
+  readonly actor: Actor;
+  readonly isDisabled: boolean;
+}
+
+const setDisabled = (pool: pg.Pool, disabling: Disabling): Promise<readonly string[] | Refused<NoAccount>> =>
+  inTransaction(pool, (client) => setDisabledWithin(client, disabling));
+
+/** Does the same in the caller's transaction. The identity provider enables only what it has disabled. */
+export async function setDisabledWithin(
+  client: pg.PoolClient,
+  { accountId, actor, isDisabled }: Disabling,
 ): Promise<readonly string[] | Refused<NoAccount>> {
-  return inTransaction(pool, async (client) => {
-    const { rows: found } = await client.query<Pick<Row, 'disabled_at' | 'deleted_at'> & { user_id: string | null }>(
-      'select disabled_at, deleted_at, user_id from accounts where id = $1 for update',
-      [accountId],
-    );
-    const [account] = found;
-    if (account === undefined) return refused('no_account');
-    if (account.deleted_at !== null) return refused('deleted');
-    if ((account.disabled_at !== null) === isDisabled) return [];
-    await client.query('update accounts set disabled_at = case when $2 then now() end where id = $1', [
-      accountId,
-      isDisabled,
-    ]);
-    if (isDisabled) await client.query('delete from auth_session where user_id = $1', [account.user_id]);
-    await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
-    return changeKeys(client, {
-      where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',
-      values: [accountId],
-      revokes: false,
-    });
+  const { rows: found } = await client.query<
+    Pick<Row, 'disabled_at' | 'deleted_at'> & { user_id: string | null; disabled_by_provider: boolean }
+  >('select disabled_at, deleted_at, user_id, disabled_by_provider from accounts where id = $1 for update', [
+    accountId,
+  ]);
+  const [account] = found;
+  if (account === undefined) return refused('no_account');
+  if (account.deleted_at !== null) return refused('deleted');
+  const isProvider = actor.kind === 'identity_provider';
+  if ((account.disabled_at !== null) === isDisabled) {
+    // What an operator disables, too, stays disabled when the person comes back to the provider.
+    if (!isProvider && account.disabled_by_provider)
+      await client.query('update accounts set disabled_by_provider = false where id = $1', [accountId]);
+    return [];
+  }
+  if (isProvider && !isDisabled && !account.disabled_by_provider) return [];
+  await client.query(
+    'update accounts set disabled_at = case when $2 then now() end, disabled_by_provider = $3 where id = $1',
+    [accountId, isDisabled, isDisabled && isProvider],
+  );
+  if (isDisabled) await client.query('delete from auth_session where user_id = $1', [account.user_id]);
+  await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
+  return changeKeys(client, {
+    where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',
+    values: [accountId],
+    revokes: false,
   });
 }
 

@@ -11,6 +11,7 @@ const messages: Readonly<Record<Identified, { readonly message: string; readonly
   member: { message: 'This workspace has no such member.' },
   order: { message: 'This account has no such order.' },
   receipt: { message: 'This account has no such receipt.' },
+  scimResource: { message: 'There is no such resource.' },
   settlement: { message: 'There is no such rejected settlement. It may be resolved.' },
   workspace: { message: 'This account is in no such workspace.', param: 'workspace_id' },
 };

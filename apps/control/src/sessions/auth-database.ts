@@ -14,7 +14,9 @@ import {
 import { accounts } from '../database/schema.ts';
 import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { noteFailures } from './noted-failures.ts';
+import type { openidSessions } from './openid-sessions.ts';
 import { limitPasskeys } from './passkeys.ts';
+import { assertBegunByProvider, hidePasswords } from './password-policy.ts';
 import type { passwordRaceGuard } from './password-race-guard.ts';
 import { assertMaySignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
@@ -29,11 +31,16 @@ export interface DatabaseDependencies {
   /** better-auth uses only the tables of `auth-schema.ts`. */
   readonly db: AuthDatabase;
   readonly maxPasskeys: number;
+  /** False: people sign in only with the OpenID provider. */
+  readonly hasPasswords: boolean;
   readonly now: () => number;
 }
 
-/** How better-auth reads and writes: only hashes of tokens, no more passkeys than allowed, and failures with their cause. */
-export function authDatabase({ db, maxPasskeys, now }: DatabaseDependencies) {
+/**
+ * How better-auth reads and writes: only hashes of tokens, no more passkeys than allowed, no passwords if they are off, and failures
+ * with their cause.
+ */
+export function authDatabase({ db, maxPasskeys, hasPasswords, now }: DatabaseDependencies) {
   const adapter = drizzleAdapter(db, {
     provider: 'pg',
     schema: {
@@ -49,11 +56,15 @@ export function authDatabase({ db, maxPasskeys, now }: DatabaseDependencies) {
     transaction: true,
   });
   const withMaximum = limitPasskeys(maxPasskeys, now);
-  return (options: BetterAuthOptions) => noteFailures(hashTokens(withMaximum(guardIncrements(adapter(options)))));
+  return (options: BetterAuthOptions) => {
+    const stored = withMaximum(guardIncrements(adapter(options)));
+    return noteFailures(hashTokens(hasPasswords ? stored : hidePasswords(stored)));
+  };
 }
 
 export interface HookDependencies {
   readonly db: AuthDatabase;
+  readonly hasPasswords: boolean;
   readonly signUp: Pick<SignUpPolicy, 'mode' | 'admits'>;
   /**
    * Creates the account, wallet and workspace that every user has. Runs after user and credential are committed and
@@ -67,8 +78,14 @@ export interface HookDependencies {
 
 /** What happens around every write of a user, a session or a way to sign in. */
 export const databaseHooks = (
-  { db, signUp, onSignUp, onIdentityChanged }: HookDependencies,
-  raceGuard: ReturnType<typeof passwordRaceGuard>,
+  { db, hasPasswords, signUp, onSignUp, onIdentityChanged }: HookDependencies,
+  {
+    raceGuard,
+    providerSessions,
+  }: {
+    readonly raceGuard: ReturnType<typeof passwordRaceGuard>;
+    readonly providerSessions: ReturnType<typeof openidSessions>;
+  },
 ) =>
   ({
     user: {
@@ -87,14 +104,25 @@ export const databaseHooks = (
     session: {
       create: {
         // Every way to sign in passes here.
-        before: async ({ userId }) => assertEnabled(db, userId),
+        before: async ({ userId }, ctx) => {
+          if (!hasPasswords) await assertBegunByProvider(userId, ctx);
+          await assertEnabled(db, userId);
+        },
+        after: (session, ctx) => providerSessions.begun(session, ctx),
       },
     },
     // Sign-in needs only the person's identity. Do not store the provider's tokens, which may give access to more.
     account: {
-      create: { before: withoutTokens, after: ({ userId }) => onIdentityChanged(userId) },
+      create: {
+        before: async (row, ctx) => {
+          providerSessions.noteIdToken(row, ctx);
+          return withoutTokens(row);
+        },
+        after: ({ userId }) => onIdentityChanged(userId),
+      },
       update: {
         before: async (row, ctx) => {
+          providerSessions.noteIdToken(row, ctx);
           if (ctx?.path !== '/change-password' || typeof row.password !== 'string') return withoutTokens(row);
           await raceGuard.replacePassword(row.password, ctx.request);
           // `replacePassword` has stored it: false cancels better-auth's own update.

@@ -32,6 +32,12 @@ export const authMails = (origin: string) => ({
       setPasswordLink(origin, token),
       ignoreNotice,
     ]),
+  noPassword: (to: string, provider: string): Mail =>
+    mailOf(to, 'Your account has no password', [
+      `Someone asked for a new password of your account. It has none, because you sign in with ${provider}:`,
+      `${origin}/sign-in`,
+      ignoreNotice,
+    ]),
   created: (to: string, token: string): Mail =>
     mailOf(to, 'Your account', [
       'An account was created for you. Set its password within a day:',

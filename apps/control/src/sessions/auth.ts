@@ -13,7 +13,9 @@ import { factorProof } from './factor-proof.ts';
 import { freshProof } from './fresh-proof.ts';
 import { knownDevices } from './known-devices.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
+import { type OpenidClaims, openidSessions } from './openid-sessions.ts';
 import { keepPasskeys, passkeyReview, passkeys } from './passkeys.ts';
+import { passwordsOff, signsInOnlyByProvider } from './password-policy.ts';
 import { passwordRaceGuard } from './password-race-guard.ts';
 import { sessionRevocation } from './revocation.ts';
 import { sessionGates } from './session-gates.ts';
@@ -48,6 +50,8 @@ export interface AuthDependencies extends DatabaseDependencies, HookDependencies
   /** Called when a mail could not be sent. Requests do not wait for mail. */
   readonly onMailFailed: (error: unknown) => void;
   readonly openid: OpenidSettings | undefined;
+  /** Called after the OpenID provider has signed a user in, before the answer. A throw fails the sign-in. */
+  readonly onOpenidSignIn: (userId: string, claims: OpenidClaims) => Promise<void>;
 }
 
 /**
@@ -69,7 +73,7 @@ export function buildAuth(dependencies: AuthDependencies) {
     // Set the list as well: `BETTER_AUTH_SECRETS` in the environment overrides a lone `secret`.
     secrets: versionedSecrets(secrets),
     database: authDatabase(parts),
-    databaseHooks: databaseHooks(parts, parts.raceGuard),
+    databaseHooks: databaseHooks(parts, parts),
     user: { validateUserInfo: refuseUnverified },
     account: { accountLinking: { enabled: true, requireLocalEmailVerified: true, allowDifferentEmails: false } },
     emailAndPassword: emailAndPassword(parts, async (): Promise<UserStore> => (await auth.$context).internalAdapter),
@@ -106,6 +110,8 @@ export function buildAuth(dependencies: AuthDependencies) {
     methods: () => authMethods(dependencies),
     revocation: sessionRevocation(parts.db),
     passkeyReview: passkeyReview(parts.db),
+    /** Undefined: no OpenID provider is configured. */
+    verifyLogout: parts.provider?.verifyLogout,
   });
 }
 
@@ -113,7 +119,7 @@ type AuthParts = ReturnType<typeof authParts>;
 
 /** Builds what several options of better-auth share. */
 function authParts(dependencies: AuthDependencies) {
-  const { db, secrets, origin, mailer, now } = dependencies;
+  const { db, secrets, origin, mailer, openid, now } = dependencies;
   const mails = authMails(origin);
   const post = mailer && ((mail: Mail) => void mailer.send(mail).catch(dependencies.onMailFailed));
   return {
@@ -122,6 +128,8 @@ function authParts(dependencies: AuthDependencies) {
     post,
     devices: knownDevices({ db, secrets }),
     raceGuard: passwordRaceGuard({ db, now }),
+    provider: openid && openidProvider(openid, now),
+    providerSessions: openidSessions({ ...dependencies, groupsClaim: openid?.groupsClaim }),
     async mailVerification(user: { readonly id: string; readonly email: string }): Promise<void> {
       if (post === undefined) return;
       const token = await makeEmailProof(db, { purpose: 'verify', userId: user.id, email: user.email }, now());
@@ -135,11 +143,11 @@ type UserStore = Pick<AuthContext['internalAdapter'], 'deleteUserSessions' | 'up
 
 /** `storeOf` returns the store of the instance that these options are for. */
 const emailAndPassword = (
-  { db, mailer, mails, post, devices, mailVerification, onClaimed, now }: AuthParts,
+  { db, hasPasswords, mailer, mails, post, openid, devices, mailVerification, onClaimed, now }: AuthParts,
   storeOf: () => Promise<UserStore>,
 ) =>
   ({
-    enabled: true,
+    enabled: hasPasswords,
     minPasswordLength: 8,
     maxPasswordLength: 128,
     // Signing in at once would reveal whether the address was new.
@@ -149,7 +157,9 @@ const emailAndPassword = (
     resetPasswordTokenExpiresIn: hourS,
     sendResetPassword: async ({ user, token }, request) => {
       const isKnown = (await devices.find(request?.headers.get('cookie') ?? undefined, user.email)) !== undefined;
-      if (await mayMailReset(db, { userId: user.id, isKnown }, now())) post?.(mails.reset(user.email, token));
+      if (!(await mayMailReset(db, { userId: user.id, isKnown }, now()))) return;
+      const isProviders = openid !== undefined && (await signsInOnlyByProvider(db, user.id));
+      post?.(isProviders ? mails.noPassword(user.email, openid.name) : mails.reset(user.email, token));
     },
     onExistingUserSignUp: async ({ user }) => {
       if (user.emailVerified) post?.(mails.known(user.email));
@@ -170,7 +180,9 @@ const emailAndPassword = (
 const authPlugins = (parts: AuthParts) => {
   const { db, origin, trustedOrigins, mailer, mails, post, openid, signUp, deleteAccount, raceGuard, devices, now } =
     parts;
+  const { hasPasswords, provider } = parts;
   return [
+    ...(hasPasswords ? [] : [passwordsOff(openid?.name ?? 'the OpenID provider')]),
     signUpGate(signUp),
     sessionGates({ db, hasMail: mailer !== undefined, now }),
     freshProof({ db, now }),
@@ -184,7 +196,7 @@ const authPlugins = (parts: AuthParts) => {
     raceGuard.plugin,
     // Runs after every plugin that may revoke the new session.
     devices.plugin,
-    ...(openid ? [openidProvider(openid)] : []),
+    ...(provider ? [provider.plugin] : []),
   ];
 };
 
@@ -199,12 +211,13 @@ function exactOrigin(origin: string): string {
 
 /** Returns the ways to sign in to this deployment, so that pages offer only those. */
 const authMethods = async ({
+  hasPasswords,
   openid,
   mailer,
   signUp,
-}: Pick<AuthDependencies, 'openid' | 'mailer' | 'signUp'>): Promise<AuthMethods> => ({
-  password: true,
-  passkey: true,
+}: Pick<AuthDependencies, 'hasPasswords' | 'openid' | 'mailer' | 'signUp'>): Promise<AuthMethods> => ({
+  password: hasPasswords,
+  passkey: hasPasswords,
   openid: openid ? { name: openid.name } : null,
   mail: mailer?.how ?? 'none',
   sign_up: (await signUp.mode()).mode,

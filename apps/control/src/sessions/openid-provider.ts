@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuthContext, BetterAuthPlugin } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
+import { type LogoutToken, type NotVerified, readLogoutToken } from './openid-logout.ts';
 
 /** The operator's own OpenID provider. */
 export interface OpenidSettings {
@@ -11,6 +12,10 @@ export interface OpenidSettings {
   readonly clientSecret: string;
   /** Name on the sign-in page: "Continue with …". */
   readonly name: string;
+  /** Asked for beside `openid`, `email` and `profile`. */
+  readonly scopes: readonly string[];
+  /** The claim of ID tokens that lists the groups of a person. */
+  readonly groupsClaim: string;
 }
 
 /** The provider's id in a sign-in: `POST /v1/auth/sign-in/social {"provider": "openid"}`. */
@@ -26,8 +31,9 @@ const answerMs = 10_000;
  * missing until the process ends. This plugin fetches it at the first sign-in and retries at the next ones. No other
  * session waits for the provider's server.
  */
-export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidSettings) {
+export function openidProvider({ issuer, clientId, clientSecret, name, scopes }: OpenidSettings, now: () => number) {
   let found: Promise<Provider> | undefined;
+  let ready = (): Promise<Provider> => Promise.reject(unavailable());
 
   const discover = async (context: AuthContext): Promise<Provider> => {
     const { init } = genericOAuth({
@@ -38,7 +44,7 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
           discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
           clientId,
           clientSecret,
-          scopes: ['openid', 'email', 'profile'],
+          scopes: ['openid', 'email', 'profile', ...scopes],
           pkce: true,
           requireIdTokenVerification: true,
         },
@@ -66,10 +72,10 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
     }
   };
 
-  return {
+  const plugin = {
     id: 'sotto-openid',
     init(context) {
-      const ready = (): Promise<Provider> => {
+      ready = (): Promise<Provider> => {
         found ??= discover(context).catch((error: unknown) => {
           found = undefined;
           throw error;
@@ -91,6 +97,14 @@ export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidS
       return { context: { socialProviders: [provider] } };
     },
   } satisfies BetterAuthPlugin;
+
+  /** Verifies a logout token of the provider. Throws `OPENID_UNAVAILABLE` if its keys cannot be read now. */
+  const verifyLogout = async (token: string): Promise<LogoutToken | NotVerified> => {
+    const { idToken } = await ready();
+    if (idToken === undefined || !('jwks' in idToken)) throw unavailable();
+    return inTime(readLogoutToken(token, { ...idToken, issuer, now: new Date(now()) }));
+  };
+  return { plugin, verifyLogout };
 }
 
 /** Refuses a user whose email address the OpenID provider has not verified. */

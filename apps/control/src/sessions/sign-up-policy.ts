@@ -41,14 +41,15 @@ export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSett
       const isInDomains = domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1));
       if (current === 'open' && isInDomains) return true;
       const { rows } = await pool.query<{ by_operator: boolean; by_workspace: boolean }>(
-        `select exists(select from sign_up_invitations where email = $1 and expires_at > $2) as by_operator,
+        `select exists(select from sign_up_invitations where email = $1 and expires_at > $2)
+             or exists(select from scim_users where addresses @> array[$1::text] and active) as by_operator,
            exists(select from workspace_invitations i join workspaces w on w.id = i.workspace_id
              join accounts a on a.id = i.invited_by
              where i.email = $1 and i.expires_at > $2 and w.deleted_at is null and a.disabled_at is null) as by_workspace`,
         [email, new Date(now())],
       );
       const [invited] = rows;
-      // An operator’s invitation admits any domain, because the operator chose the address.
+      // An operator’s invitation admits any domain, because the operator chose the address. So does the operator's provider by SCIM.
       return invited !== undefined && (invited.by_operator || (isInDomains && invited.by_workspace));
     },
   };

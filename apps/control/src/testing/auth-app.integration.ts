@@ -41,7 +41,9 @@ export async function authApp() {
       deleteAccount: async () => undefined,
       mailer: undefined,
       onMailFailed: () => {},
+      hasPasswords: true,
       openid: undefined,
+      onOpenidSignIn: async () => {},
       signUp: { mode: async () => ({ mode: 'open', isInherited: false }), admits: async () => true },
       now: Date.now,
     });

@@ -114,7 +114,7 @@ export async function acceptInvitation(
       // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does.
       await client.query(
         `insert into workspace_members as present (workspace_id, account_id, role) values ($1, $2, $3)
-         on conflict (workspace_id, account_id) do update set role = excluded.role
+         on conflict (workspace_id, account_id) do update set role = excluded.role, by_group = false
          where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)`,
         [...place, offer.role, workspaceRoles],
       );

@@ -16,6 +16,7 @@ import type { InWorkspace } from './workspace-store.ts';
 type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
   email: string | null;
   role: WorkspaceRole;
+  by_group: boolean;
   joined_at: Date;
   is_disabled: boolean;
 };
@@ -30,9 +31,9 @@ export async function listMembers(
   if (workspace instanceof Refused) return workspace;
   const list = {
     // The owner is the first: no member joined before the workspace was there.
-    select: `select i.account_id, u.email, i.role, i.joined_at, a.disabled_at is not null as is_disabled from (
-       select account_id, 'owner' as role, created_at as joined_at from workspaces where id = $1
-       union all select account_id, role, created_at from workspace_members where workspace_id = $1) i
+    select: `select i.account_id, u.email, i.role, i.by_group, i.joined_at, a.disabled_at is not null as is_disabled from (
+       select account_id, 'owner' as role, false as by_group, created_at as joined_at from workspaces where id = $1
+       union all select account_id, role, by_group, created_at from workspace_members where workspace_id = $1) i
      join accounts a on a.id = i.account_id left join auth_user u on u.id = a.user_id where true`,
     values: [workspace.id],
     at: 'i.joined_at',
@@ -52,7 +53,10 @@ export interface OfMember extends InWorkspace {
 /** Why a member cannot be changed. The role of the owner moves only with the workspace. */
 export type NoChange = NoAccess | { readonly why: 'owner' } | { readonly why: 'no_member' };
 
-/** Gives a member another role. A viewer cannot have keys, so a new viewer's keys are revoked. Returns the keys' ids. */
+/**
+ * Gives a member another role, which groups no longer change. A viewer cannot have keys, so a new viewer's keys are revoked. Returns
+ * the keys' ids.
+ */
 export async function changeRole(
   pool: pg.Pool,
   { accountId, workspaceId, memberId }: OfMember,
@@ -63,9 +67,9 @@ export async function changeRole(
     if (workspace instanceof Refused) return workspace;
     if (memberId === workspace.accountId) return refused('owner');
     const { rows } = await client.query<Row>(
-      `update workspace_members m set role = $3 from accounts a left join auth_user u on u.id = a.user_id
+      `update workspace_members m set role = $3, by_group = false from accounts a left join auth_user u on u.id = a.user_id
        where m.workspace_id = $1 and m.account_id = $2 and a.id = m.account_id
-       returning m.account_id, u.email, m.role, m.created_at as joined_at, a.disabled_at is not null as is_disabled`,
+       returning m.account_id, u.email, m.role, m.by_group, m.created_at as joined_at, a.disabled_at is not null as is_disabled`,
       [workspace.id, memberId, role],
     );
     const [row] = rows;
@@ -88,25 +92,42 @@ export async function removeMember(
     const workspace = await lockWorkspace(client, { accountId, workspaceId, action });
     if (workspace instanceof Refused) return workspace;
     if (memberId === workspace.accountId) return refused('owner');
-    const { rowCount } = await client.query(
-      'delete from workspace_members where workspace_id = $1 and account_id = $2',
-      [workspace.id, memberId],
-    );
-    if (rowCount === 0) return refused('no_member');
+    const keyIds = await endMembership(client, { workspaceId: workspace.id, memberId });
+    if (keyIds instanceof Refused) return keyIds;
     const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
     await recordAct(client, { ...act, act: 'member_removed' });
-    await removeBudgets(client, {
-      where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
-      values: [workspace.id, memberId],
-    });
-    return revokeRights(client, { workspaceId: workspace.id, memberId, role: undefined });
+    return keyIds;
   });
 }
 
-/** Ends the invitations and keys of a member whose role no longer allows them. */
-async function revokeRights(
+/** A member, in a workspace whose lock the caller holds. */
+interface LockedMember {
+  readonly workspaceId: string;
+  readonly memberId: string;
+}
+
+/** Removes a member with their keys and default budget. Returns the ids of the keys. */
+export async function endMembership(
   client: pg.PoolClient,
-  { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: WorkspaceRole | undefined },
+  { workspaceId, memberId }: LockedMember,
+): Promise<readonly string[] | Refused<{ readonly why: 'no_member' }>> {
+  const place = [workspaceId, memberId];
+  const { rowCount } = await client.query(
+    'delete from workspace_members where workspace_id = $1 and account_id = $2',
+    place,
+  );
+  if (rowCount === 0) return refused('no_member');
+  await removeBudgets(client, {
+    where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
+    values: place,
+  });
+  return revokeRights(client, { workspaceId, memberId, role: undefined });
+}
+
+/** Ends the invitations and keys of a member whose role no longer allows them. Returns the ids of the keys. */
+export async function revokeRights(
+  client: pg.PoolClient,
+  { workspaceId, memberId, role }: LockedMember & { readonly role: WorkspaceRole | undefined },
 ): Promise<readonly string[]> {
   if (role === undefined || !mayDo(role, 'manageMembers')) {
     await client.query('delete from workspace_invitations where workspace_id = $1 and invited_by = $2', [
@@ -121,12 +142,14 @@ const toAnswer = ({
   account_id,
   email,
   role,
+  by_group,
   joined_at: joinedAt,
   is_disabled: disabled,
 }: Row): WorkspaceMemberAnswer => ({
   account_id,
   email,
   role,
+  by_group,
   joined_at: joinedAt.toISOString(),
   disabled,
 });

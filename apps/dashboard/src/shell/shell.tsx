@@ -7,7 +7,7 @@ import { Dialog } from 'radix-ui';
 import { Fragment, useEffect, useRef, useState } from 'react';
 import { accountQuery, balanceQuery, capabilitiesQuery } from '../api/queries.ts';
 import { formatBalance } from '../format/format.ts';
-import { type SignedInUser, useSignedIn, useSignOut } from '../session/session.ts';
+import { type SignedInUser, signInMethodsQuery, useSignedIn, useSignOut } from '../session/session.ts';
 import { Button, buttonClass, IconButton } from '../ui/button.tsx';
 import { usePart } from '../ui/lazy-page.ts';
 import { Menu } from '../ui/menu.tsx';
@@ -167,13 +167,22 @@ function TopBar({ user }: { user: SignedInUser | null | undefined }) {
             <Link to="/sign-in" className={buttonClass('quiet', true)}>
               Sign in
             </Link>
-            <Link to="/sign-up" className={buttonClass('primary', true)}>
-              Sign up
-            </Link>
+            <SignUpLink />
           </>
         )}
       </div>
     </header>
+  );
+}
+
+/** People who sign in only with the OpenID provider have no account to create first. */
+function SignUpLink() {
+  const { data: methods } = useQuery(signInMethodsQuery);
+  if (methods?.password === false) return null;
+  return (
+    <Link to="/sign-up" className={buttonClass('primary', true)}>
+      Sign up
+    </Link>
   );
 }
 

@@ -12,6 +12,7 @@ export function sentenceOf({ act }: ActAnswer): string {
 /** Who acted. An id names who has no name any more. */
 export function actorOf({ actor, actor_account_id, actor_email }: ActAnswer): string {
   if (actor === 'command_line') return 'Command line';
+  if (actor === 'identity_provider') return 'Identity provider';
   return actor_email ?? (actor_account_id === null ? 'The operator' : `Account ${actor_account_id}`);
 }
 

@@ -49,15 +49,15 @@ const actNames = [
 const actNameSchema = z.enum(actNames);
 export type ActName = z.infer<typeof actNameSchema>;
 
-const actors = ['account', 'operator', 'command_line'] as const;
+const actors = ['account', 'operator', 'command_line', 'identity_provider'] as const;
 
 /** An act in the audit log. */
 const actAnswerSchema = z.strictObject({
   id: z.uuid(),
   at: instant,
-  /** `command_line`: the operator at the server. */
+  /** `command_line`: the operator at the server. `identity_provider`: a group or SCIM of the OpenID provider. */
   actor: z.enum(actors),
-  /** Null for the command line. For an operator, only other operators see it. */
+  /** Null for the command line and for the identity provider. For an operator, only other operators see it. */
   actor_account_id: z.uuid().nullable(),
   act: actNameSchema,
   /** The account that the act concerns. */
@@ -111,7 +111,10 @@ export const actQueryFields = {
     .optional()
     .describe('`csv` exports every matching entry. Overrides the header `accept`.'),
   act: acts.optional().meta({ description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' }),
-  actor: z.enum(actors).optional().describe('Only acts of members, of operators, or by the command line.'),
+  actor: z
+    .enum(actors)
+    .optional()
+    .describe('Only acts of members, of operators, by the command line, or of the identity provider.'),
   actor_account_id: z
     .uuid()
     .optional()

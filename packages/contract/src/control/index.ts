@@ -19,6 +19,7 @@ import * as passkeys from './passkeys.ts';
 import * as webhooks from './payment-webhooks.ts';
 import * as policies from './policies.ts';
 import * as routing from './routing.ts';
+import * as scim from './scim.ts';
 import * as secondFactor from './second-factor.ts';
 import * as sessions from './sessions.ts';
 import { signInContracts } from './sign-in.ts';
@@ -43,7 +44,9 @@ export type ControlContracts = typeof alerts.alertContracts &
   typeof orders.orderContracts &
   typeof policies.policyContracts &
   typeof routing.routingContracts &
+  typeof scim.scimContracts &
   typeof signInContracts &
+  typeof signInWays.openidLogoutContracts &
   typeof tickets.ticketContracts &
   typeof usage.usageContracts &
   typeof wallets.walletContracts &
@@ -76,6 +79,11 @@ export const controlOrigin: OriginDescription = {
         'Available if the operator enabled connected apps. Apps use OAuth 2.1 and OpenID Connect. `/v1/connect/.well-known/openid-configuration` lists the endpoints, and their errors have the form of RFC 6749.',
     },
     { name: 'Sessions', description: 'Sign up, sign in and sign out. A session is a cookie.' },
+    {
+      name: 'Provisioning',
+      description:
+        'Available if the operator set `SCIM_TOKEN`. The OpenID provider creates, changes and removes people and groups by SCIM 2.0 (RFC 7643 and 7644). Errors have the form of SCIM.',
+    },
     { name: 'Administration', description: 'The audit log, and the routes of operators of this deployment.' },
     { name: 'Service', description: 'Health and this reference.' },
   ],
@@ -96,7 +104,7 @@ export const controlOrigin: OriginDescription = {
       policies,
       routing,
     ],
-    ...[secondFactor, sessions, signInWays, tickets, usage, user, wallets, webhooks, workspaces],
+    ...[scim, secondFactor, sessions, signInWays, tickets, usage, user, wallets, webhooks, workspaces],
   ],
   routes: [
     ...describeRoutes('Tickets and evidence', tickets.ticketContracts),
@@ -116,6 +124,8 @@ export const controlOrigin: OriginDescription = {
     ...describeRoutes('Connected apps', connect.appContracts),
     ...describeRoutes('Connected apps', connect.interactionContracts),
     ...describeAsStated('Sessions', signInContracts),
+    ...describeAsStated('Sessions', signInWays.openidLogoutContracts),
+    ...describeAsStated('Provisioning', scim.scimContracts),
     ...describeRoutes('Administration', audit.auditContracts),
     ...describeRoutes('Administration', operator.operatorContracts),
     ...describeAsStated('Service', service.serviceContracts).map((route) =>

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { anywhere, ofAuth } from '../errors.ts';
+import { anywhere, ofAuth, ofBodies } from '../errors.ts';
 import { instant } from '../fields.ts';
 
 /** Who may create an account. */
@@ -80,5 +80,30 @@ export const openidContracts = contracts({
     answer: signInWaysSchema,
     returns: 'The ways: password, OpenID provider.',
     errors: [...anywhere, 'unauthenticated'],
+  },
+});
+
+/** The route by which the OpenID provider ends sessions. better-auth has none. */
+export const openidLogoutContracts = contracts({
+  'POST /v1/auth/openid/logout': {
+    operationId: 'endOpenidSessions',
+    summary: 'End sessions for the OpenID provider',
+    description:
+      'For the OpenID provider only (OpenID Connect Back-Channel Logout 1.0). Ends the sessions of the `sid` in the token or, without one, all sessions of the person. A token works once.',
+    credentials: [],
+    otherBodies: [
+      {
+        mediaType: 'application/x-www-form-urlencoded',
+        schema: {
+          type: 'object',
+          required: ['logout_token'],
+          properties: {
+            logout_token: { type: 'string', description: 'A JWT that the provider signed for this client.' },
+          },
+        },
+      },
+    ],
+    returns: 'The sessions have ended.',
+    errors: [...anywhere, ...ofBodies, 'not_found'],
   },
 });

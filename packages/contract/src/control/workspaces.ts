@@ -30,6 +30,11 @@ export const workspaceMemberAnswerSchema = z.strictObject({
   account_id: z.uuid(),
   email: z.string().nullable(),
   role: workspaceRole,
+  by_group: z
+    .boolean()
+    .describe(
+      'Whether a group of the OpenID provider gives the role. It then changes and ends with the group. A role that a person gives is not changed by groups.',
+    ),
   joined_at: instant,
   disabled: z
     .boolean()

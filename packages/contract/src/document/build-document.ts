@@ -124,7 +124,8 @@ function schemasReachedFrom(root: unknown, all: Readonly<Record<string, JsonSche
 }
 
 function operationOf(route: RouteDescription, refs: Refs): Operation {
-  const { operationId, tag, summary, description, credentials, isOpenToAll, body, answers, errors } = route;
+  const { operationId, tag, summary, description, credentials, isOpenToAll, body, answers, errors, errorContent } =
+    route;
   const parameters = parametersOf(route);
   return {
     operationId,
@@ -136,7 +137,7 @@ function operationOf(route: RouteDescription, refs: Refs): Operation {
     ...(body === undefined
       ? {}
       : { requestBody: { required: body.required ?? true, content: contentOf(body.content, refs) } }),
-    responses: responsesOf({ answers, errors }, refs),
+    responses: responsesOf({ answers, errors, errorContent }, refs),
   };
 }
 
@@ -176,7 +177,7 @@ function referredTo(schema: z.ZodType, refs: Refs): string {
 }
 
 function responsesOf(
-  { answers, errors }: Pick<RouteDescription, 'answers' | 'errors'>,
+  { answers, errors, errorContent }: Pick<RouteDescription, 'answers' | 'errors' | 'errorContent'>,
   refs: Refs,
 ): Record<string, ApiResponse | ErrorReference> {
   const responses: Record<string, ApiResponse | ErrorReference> = {};
@@ -190,6 +191,11 @@ function responsesOf(
   }
   for (const [status, types] of byStatus(errors)) {
     const beside = responses[status];
+    if (errorContent !== undefined) {
+      const headers = headerRefs(Object.keys(headersOfErrors));
+      responses[status] = { description: toldTypes(types), headers, content: contentOf([errorContent], refs) };
+      continue;
+    }
     responses[status] =
       beside === undefined || '$ref' in beside
         ? { $ref: `${responsePrefix}${responseName(status)}`, description: toldTypes(types) }
@@ -301,6 +307,11 @@ const securitySchemes: Readonly<Record<Credential, JsonSchema>> = {
     name: 'sotto.session_token',
     description:
       'The session of an operator. A request that changes something also needs a second factor, which counts for five minutes: a passkey, or a code of `POST /v1/auth/two-factor/verify-totp`.',
+  },
+  scimToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of the identity provider, `SCIM_TOKEN`. Only if the operator enabled SCIM.',
   },
   ticket: {
     type: 'apiKey',

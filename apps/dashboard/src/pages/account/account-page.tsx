@@ -17,6 +17,7 @@ import { SessionsCard } from './sessions-card.tsx';
 /** `/account`: the user's name and address, and the ways to sign in. */
 export function AccountPage() {
   const user = useSignedIn();
+  const { data: methods } = useQuery(signInMethodsQuery);
   if (!user) return null;
   return (
     <Page title="Account and security" lead="Your name, your address and your ways to sign in.">
@@ -26,14 +27,28 @@ export function AccountPage() {
           <EmailCard user={user} />
         </div>
         <div className="min-w-0 space-y-6">
-          <PasswordCard user={user} />
-          <SecondFactorCard user={user} />
-          <PasskeysCard user={user} />
+          {methods?.password === false ? (
+            <ProviderCard provider={methods.openid?.name} />
+          ) : (
+            <>
+              <PasswordCard />
+              <SecondFactorCard user={user} />
+            </>
+          )}
+          <PasskeysCard user={user} signsIn={methods?.passkey !== false} />
         </div>
       </div>
       <SessionsCard />
       <DeleteAccountCard user={user} />
     </Page>
+  );
+}
+
+function ProviderCard({ provider }: { provider: string | undefined }) {
+  return (
+    <Card title="Sign-in">
+      <p>You sign in with {provider}. This deployment takes no passwords.</p>
+    </Card>
   );
 }
 

@@ -20,8 +20,8 @@ import {
 } from './account-queries.ts';
 import { AddPasskey } from './add-passkey.tsx';
 
-/** Keys on a device or in a password manager that sign in without a password. */
-export function PasskeysCard({ user }: { user: SignedInUser }) {
+/** Keys on a device or in a password manager. `signsIn`: they sign in without a password. */
+export function PasskeysCard({ user, signsIn }: { user: SignedInUser; signsIn: boolean }) {
   const passkeys = useQuery(passkeysQuery);
   return (
     <Resource
@@ -30,7 +30,11 @@ export function PasskeysCard({ user }: { user: SignedInUser }) {
       page={(list) => (
         <Card
           title="Passkeys"
-          lead="Sign in with your device’s fingerprint, face recognition or PIN, without a password or code."
+          lead={
+            signsIn
+              ? 'Sign in with your device’s fingerprint, face recognition or PIN, without a password or code.'
+              : 'Operators confirm what they do with one. It does not sign in here.'
+          }
         >
           <div className="space-y-4">
             {list}

@@ -1,20 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { call } from '../../api/call.ts';
-import { useChange } from '../../api/use-change.ts';
 import { useForm } from '../../api/use-form.ts';
-import type { SignedInUser } from '../../session/session.ts';
-import { Button } from '../../ui/button.tsx';
+import { signInMethodsQuery } from '../../session/session.ts';
 import { Form } from '../../ui/form.tsx';
-import { Card, ErrorLine, Loaded, Notice } from '../../ui/surface.tsx';
+import { Card, Loaded } from '../../ui/surface.tsx';
 import { CurrentPasswordField, NewPasswordField } from '../sign-in/password-field.tsx';
 import { hasPasswordQuery } from './account-queries.ts';
 
-export function PasswordCard({ user }: { user: SignedInUser }) {
+export function PasswordCard() {
   return (
     <Loaded query={useQuery(hasPasswordQuery)} label="The password is loading">
-      {(hasPassword) => (
-        <Card title="Password">{hasPassword ? <ChangeForm /> : <NoPassword email={user.email} />}</Card>
-      )}
+      {(hasPassword) => <Card title="Password">{hasPassword ? <ChangeForm /> : <NoPassword />}</Card>}
     </Loaded>
   );
 }
@@ -35,18 +30,13 @@ function ChangeForm() {
   );
 }
 
-function NoPassword({ email }: { email: string }) {
-  const asking = useChange({
-    mutationFn: () => call('POST /v1/auth/request-password-reset', { body: { email } }),
-  });
+/** The service mails no link to set one: the person would keep a way in after leaving the provider. */
+function NoPassword() {
+  const { data: methods } = useQuery(signInMethodsQuery);
   return (
-    <div className="space-y-4">
-      <p>Your account does not have a password. You sign in with your provider or a passkey.</p>
-      {asking.isSuccess && <Notice tone="good">We sent you a link to set one.</Notice>}
-      <ErrorLine error={asking.error} />
-      <Button busy={asking.isPending} onClick={() => asking.mutate()}>
-        Send a link to set one
-      </Button>
-    </div>
+    <p>
+      Your account does not have a password. You sign in with {methods?.openid?.name ?? 'your provider'} or a passkey.
+      The operator can give you a link to set one.
+    </p>
   );
 }

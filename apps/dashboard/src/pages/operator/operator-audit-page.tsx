@@ -31,6 +31,7 @@ const actorNames: Readonly<Record<Actor, string>> = {
   account: 'Members',
   operator: 'Operators',
   command_line: 'Command line',
+  identity_provider: 'Identity provider',
 };
 
 /** `/operator/audit`: who did what, in every workspace and as an operator. */

@@ -31,8 +31,13 @@ export function ForgotPasswordPage() {
     );
   }
   return (
-    <Entry title="Set a new password" lead={methods?.mail === 'none' ? undefined : 'We send you a link by mail.'}>
-      {methods?.mail === 'none' ? (
+    <Entry
+      title="Set a new password"
+      lead={methods?.mail === 'none' || methods?.password === false ? undefined : 'We send you a link by mail.'}
+    >
+      {methods?.password === false ? (
+        <PasswordsOff provider={methods.openid?.name} />
+      ) : methods?.mail === 'none' ? (
         <Notice tone="warn">This deployment sends no mail. Ask its operator to restore your access.</Notice>
       ) : (
         <Form form={form} action="Send link" wide>
@@ -48,7 +53,13 @@ export function ForgotPasswordPage() {
   );
 }
 
+/** Shown instead of a form that the service would refuse. */
+function PasswordsOff({ provider }: { provider: string | undefined }) {
+  return <Notice tone="info">This deployment takes no passwords. Sign in with {provider}.</Notice>;
+}
+
 export function ResetPasswordPage() {
+  const { data: methods } = useQuery(signInMethodsQuery);
   const token = linkToken('reset-password');
   const client = useQueryClient();
   const form = useForm('POST /v1/auth/reset-password', {
@@ -71,9 +82,13 @@ export function ResetPasswordPage() {
   if (token === null) return <LinkIncomplete title="Set a new password" />;
   return (
     <Entry title="Set a new password" lead="It ends every session of the account.">
-      <Form form={form} action="Set password" wide>
-        <NewPasswordField {...form.text('newPassword')} label="New password" />
-      </Form>
+      {methods?.password === false ? (
+        <PasswordsOff provider={methods.openid?.name} />
+      ) : (
+        <Form form={form} action="Set password" wide>
+          <NewPasswordField {...form.text('newPassword')} label="New password" />
+        </Form>
+      )}
     </Entry>
   );
 }

@@ -37,8 +37,10 @@ function Question({ email }: { email: string }) {
         <SecondStepForm onDone={enter} onBack={() => setHalf(false)} />
       ) : (
         <div className="space-y-4">
-          <PasswordForm email={email} onDone={(needsSecond) => (needsSecond ? setHalf(true) : enter())} />
-          {canUsePasskeys() && <PasskeyButton onDone={enter} />}
+          {methods?.password !== false && (
+            <PasswordForm email={email} onDone={(needsSecond) => (needsSecond ? setHalf(true) : enter())} />
+          )}
+          {methods?.passkey !== false && canUsePasskeys() && <PasskeyButton onDone={enter} />}
           {methods?.openid && (
             <a href="/sign-in" target="_blank" rel="noopener" className={`${buttonClass()} w-full`}>
               Continue with {methods.openid.name} in another tab

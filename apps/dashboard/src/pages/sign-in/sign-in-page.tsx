@@ -24,14 +24,16 @@ export function SignInPage() {
     await enterSession(client);
     router.history.push(safeReturnTo(returnTo));
   }, [client, router, returnTo]);
+  const { data: methods } = useQuery(signInMethodsQuery);
+  const hasPasswords = methods?.password !== false;
   useEffect(() => {
+    if (methods?.passkey !== true) return;
     const leaving = new AbortController();
     offerPasskeys(leaving.signal)
       .then((isSignedIn) => (isSignedIn ? enter() : undefined))
       .catch(setOfferError);
     return () => leaving.abort();
-  }, [enter]);
-  const { data: methods } = useQuery(signInMethodsQuery);
+  }, [enter, methods?.passkey]);
 
   if (isHalf) return <SecondStep onDone={enter} onBack={() => setHalf(false)} />;
   return (
@@ -39,11 +41,13 @@ export function SignInPage() {
       <div className="space-y-4">
         <Invited returnTo={safeReturnTo(returnTo)} />
         {error !== undefined && <Notice tone="danger">{errorWords(error)}</Notice>}
-        <PasswordForm onDone={(needsSecond) => (needsSecond ? setHalf(true) : enter())} />
-        {canUsePasskeys() && <PasskeyButton onDone={enter} offerError={offerError} />}
-        {methods?.openid && <OpenidButton name={methods.openid.name} returnTo={safeReturnTo(returnTo)} />}
+        {hasPasswords && <PasswordForm onDone={(needsSecond) => (needsSecond ? setHalf(true) : enter())} />}
+        {methods?.passkey !== false && canUsePasskeys() && <PasskeyButton onDone={enter} offerError={offerError} />}
+        {methods?.openid && (
+          <OpenidButton name={methods.openid.name} returnTo={safeReturnTo(returnTo)} isOnly={!hasPasswords} />
+        )}
       </div>
-      {methods?.sign_up !== 'closed' && (
+      {hasPasswords && methods?.sign_up !== 'closed' && (
         <p className="mt-4 text-sm text-muted">
           No account yet?{' '}
           <Link to="/sign-up" search={{ return_to: safeReturnTo(returnTo) }} className={linkClass}>
@@ -55,7 +59,14 @@ export function SignInPage() {
   );
 }
 
-function OpenidButton({ name, returnTo }: { name: string; returnTo: string }) {
+interface OpenidButtonProps {
+  readonly name: string;
+  readonly returnTo: string;
+  /** Whether there is no other way to sign in. */
+  readonly isOnly: boolean;
+}
+
+export function OpenidButton({ name, returnTo, isOnly }: OpenidButtonProps) {
   const going = useChange({
     mutationFn: () =>
       call('POST /v1/auth/sign-in/social', {
@@ -65,7 +76,12 @@ function OpenidButton({ name, returnTo }: { name: string; returnTo: string }) {
   });
   return (
     <div className="space-y-2">
-      <Button className="w-full" busy={going.isPending || going.isSuccess} onClick={() => going.mutate()}>
+      <Button
+        className="w-full"
+        look={isOnly ? 'primary' : 'plain'}
+        busy={going.isPending || going.isSuccess}
+        onClick={() => going.mutate()}
+      >
         Continue with {name}
       </Button>
       <ErrorLine error={going.error} className="text-sm" />
@@ -80,6 +96,7 @@ const words: Readonly<Record<string, string>> = {
     'An account with your address exists, but the address is not verified. Set its password by mail first.',
   account_disabled: 'This account is disabled. Ask the operator of this deployment.',
   sign_up_refused: 'Your address cannot sign up here. Ask the operator of this deployment for an invitation.',
+  signed_out: 'The provider ended this sign-in. Try again.',
   access_denied: 'You canceled the sign-in at the provider.',
 };
 

@@ -47,6 +47,17 @@ export function SignUpPage() {
       </Entry>
     );
   }
+  if (methods?.password === false) {
+    return (
+      <Entry
+        title="Create an account"
+        lead={`Your account is created when you sign in with ${methods.openid?.name} for the first time.`}
+      >
+        <Invited returnTo={safeReturnTo(returnTo)} />
+        <SignInLink className={buttonClass('primary')}>Go to sign-in</SignInLink>
+      </Entry>
+    );
+  }
   return (
     <Entry
       title="Create an account"

@@ -58,26 +58,30 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
     },
     {
       title: 'Role',
-      cell: (member) =>
-        manages && isOther(member) ? (
-          <SelectField
-            label={`Role of ${nameOf(member)}`}
-            hideLabel
-            className="md:min-w-32"
-            value={
-              changing.variables?.accountId === member.account_id && changing.isPending
-                ? changing.variables.role
-                : member.role
-            }
-            disabled={changing.isPending}
-            onChange={(role) => {
-              if (role !== 'owner') changing.mutate({ accountId: member.account_id, role });
-            }}
-            choices={givenRoles.map((role) => ({ value: role, label: roleWords[role].name }))}
-          />
-        ) : (
-          <span title={roleWords[member.role].text}>{roleWords[member.role].name}</span>
-        ),
+      cell: (member) => (
+        <span className="flex flex-wrap items-center gap-2">
+          {manages && isOther(member) ? (
+            <SelectField
+              label={`Role of ${nameOf(member)}`}
+              hideLabel
+              className="md:min-w-32"
+              value={
+                changing.variables?.accountId === member.account_id && changing.isPending
+                  ? changing.variables.role
+                  : member.role
+              }
+              disabled={changing.isPending}
+              onChange={(role) => {
+                if (role !== 'owner') changing.mutate({ accountId: member.account_id, role });
+              }}
+              choices={givenRoles.map((role) => ({ value: role, label: roleWords[role].name }))}
+            />
+          ) : (
+            <span title={roleWords[member.role].text}>{roleWords[member.role].name}</span>
+          )}
+          {member.by_group && <ByGroup />}
+        </span>
+      ),
     },
     ...(manages ? [ofThisMonth(workspace.id, spent.data?.data)] : []),
     { title: 'Joined', cell: ({ joined_at }) => <Instant at={joined_at} /> },
@@ -101,6 +105,14 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
         />
       )}
     />
+  );
+}
+
+function ByGroup() {
+  return (
+    <span title="A group of the OpenID provider gives this role, which changes and ends with the group. A role that you choose here stays.">
+      <Badge>From a group</Badge>
+    </span>
   );
 }
 

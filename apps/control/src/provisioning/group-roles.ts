@@ -1,0 +1,101 @@
+import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
+import type { MemberRole } from '@sotto/contract/control/workspaces';
+import type pg from 'pg';
+import { identityProvider, recordAct } from '../audit-log/record-act.ts';
+import { Refused } from '../database/refused.ts';
+import type { GroupRole } from '../sessions/sign-in-settings.ts';
+import { endMembership, revokeRights } from '../workspaces/member-store.ts';
+
+/** Returns the strongest role that groups give in each workspace. */
+export function rolesOf(groups: ReadonlySet<string>, map: readonly GroupRole[]): ReadonlyMap<string, MemberRole> {
+  const given = new Map<string, MemberRole>();
+  for (const { workspaceId, role, group } of map) {
+    const present = given.get(workspaceId);
+    const isStronger = present === undefined || workspaceRoles.indexOf(role) > workspaceRoles.indexOf(present);
+    if (groups.has(group) && isStronger) given.set(workspaceId, role);
+  }
+  return given;
+}
+
+/**
+ * Gives accounts the roles of their groups: those of the last ID token, and those of SCIM. Adds, changes and removes only what groups
+ * have given. Returns the ids of revoked keys, for the projector.
+ *
+ * Interleavings: two calls for one account wait for each other at its row, and each reads the groups after it. A change of members by a
+ * person waits at the workspace's row, and is read after it. All workspaces are locked before all accounts, as changes of budgets do, and
+ * each in the order of their ids, so that no two calls can deadlock. A key that is created meanwhile refers to the account, which this lock
+ * allows, and waits at the workspace's row.
+ */
+export async function applyGroupRoles(
+  client: pg.PoolClient,
+  { accountIds, map }: { readonly accountIds: readonly string[]; readonly map: readonly GroupRole[] },
+): Promise<readonly string[]> {
+  const workspaces = await lockGroupWorkspaces(client, { accountIds, map });
+  const { rows: accounts } = await client.query<{ id: string }>(
+    'select id from accounts where id = any($1::uuid[]) and deleted_at is null order by id for no key update',
+    [accountIds],
+  );
+  const people: { readonly accountId: string; readonly given: ReturnType<typeof rolesOf> }[] = [];
+  for (const { id } of accounts) people.push({ accountId: id, given: rolesOf(await groupsOf(client, id), map) });
+  const keyIds: string[] = [];
+  for (const { id, account_id: ownerId } of workspaces)
+    for (const { accountId, given } of people) {
+      const role = ownerId === accountId ? undefined : given.get(id);
+      keyIds.push(...(await giveRole(client, { workspaceId: id, accountId, role })));
+    }
+  return keyIds;
+}
+
+/** Locks every workspace in which groups give accounts a role, or gave one. Whoever also locks an account calls this before. */
+export async function lockGroupWorkspaces(
+  client: pg.PoolClient,
+  { accountIds, map }: { readonly accountIds: readonly string[]; readonly map: readonly GroupRole[] },
+): Promise<readonly { readonly id: string; readonly account_id: string }[]> {
+  const { rows } = await client.query<{ id: string; account_id: string }>(
+    `select id, account_id from workspaces where deleted_at is null and (id = any($1::uuid[])
+       or id in (select workspace_id from workspace_members where account_id = any($2::uuid[]) and by_group))
+     order by id for update`,
+    [map.map(({ workspaceId }) => workspaceId), accountIds],
+  );
+  return rows;
+}
+
+/** Returns the groups of an account. A person who has left has none. */
+async function groupsOf(client: pg.PoolClient, accountId: string): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ names: string[] }>(
+    `select case when exists (select from scim_users u where u.account_id = a.id and not u.active) then '{}'
+       else coalesce(a.openid_groups, '{}') || array(
+         select g.display_name from scim_users u join scim_group_members m on m.user_id = u.id
+           join scim_groups g on g.id = m.group_id where u.account_id = a.id) end as names
+     from accounts a where a.id = $1`,
+    [accountId],
+  );
+  return new Set(rows[0]?.names);
+}
+
+async function giveRole(
+  client: pg.PoolClient,
+  { workspaceId, accountId, role }: { workspaceId: string; accountId: string; role: MemberRole | undefined },
+): Promise<readonly string[]> {
+  const place = [workspaceId, accountId];
+  const { rows } = await client.query<{ role: WorkspaceRole; by_group: boolean }>(
+    'select role, by_group from workspace_members where workspace_id = $1 and account_id = $2',
+    place,
+  );
+  const [member] = rows;
+  if (member?.role === role || member?.by_group === false) return [];
+  const act = { actor: identityProvider, accountId, workspaceId };
+  if (role === undefined) {
+    const keyIds = await endMembership(client, { workspaceId, memberId: accountId });
+    if (keyIds instanceof Refused) return [];
+    await recordAct(client, { ...act, act: 'member_removed' });
+    return keyIds;
+  }
+  await client.query(
+    `insert into workspace_members (workspace_id, account_id, role, by_group) values ($1, $2, $3, true)
+     on conflict (workspace_id, account_id) do update set role = excluded.role`,
+    [...place, role],
+  );
+  await recordAct(client, { ...act, act: member ? 'member_role_changed' : 'member_joined', details: { role } });
+  return revokeRights(client, { workspaceId, memberId: accountId, role });
+}

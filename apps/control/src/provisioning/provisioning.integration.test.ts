@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { inTransaction } from '../database/in-transaction.ts';
+import { endByLogout } from '../sessions/openid-logout.ts';
+import type { OpenidClaims } from '../sessions/openid-sessions.ts';
+import { explained } from '../testing/explained.integration.ts';
+import { openTestDatabase } from '../testing/test-database.integration.ts';
+import { workspacesOn } from '../workspaces/workspaces-on.integration.ts';
+import { applyGroupRoles } from './group-roles.ts';
+import { findSignedIn, signedInByProvider } from './provisioned-people.ts';
+import { listGroups } from './scim/scim-groups.ts';
+import { listUsers } from './scim/scim-users.ts';
+
+const { pool } = await openTestDatabase();
+const { person, shared } = workspacesOn(pool, Date.now());
+
+const claimsAt = (seconds: number, groups: readonly string[]): OpenidClaims => ({
+  ...{ subject: randomUUID(), sid: undefined, email: `${randomUUID()}@work.example`, groups },
+  issuedAt: new Date(1_790_000_000_000 + seconds * 1000),
+});
+const rolesIn = async (workspaceId: string) => {
+  const { rows } = await pool.query<{ account_id: string; role: string }>(
+    'select account_id, role from workspace_members where workspace_id = $1',
+    [workspaceId],
+  );
+  return rows.map(({ account_id: accountId, role }) => [accountId, role]);
+};
+
+// Two sign-ins of one person are under way. Between them, the provider removes a group. The one with the older ID token may be the
+// last to store what its token says.
+it('the newer ID token decides, in whichever order two sign-ins are completed', async () => {
+  const { workspaceId } = await shared();
+  const map = [{ workspaceId, role: 'member' as const, group: 'Engineers' }];
+  const signIn = (accountId: string, claims: OpenidClaims) =>
+    inTransaction(pool, (client) => signedInByProvider(client, { accountId, claims }, { map }));
+  const [before, after] = [claimsAt(0, ['Engineers']), claimsAt(1, [])];
+  for (const order of [
+    [before, after],
+    [after, before],
+  ]) {
+    const { accountId } = await person();
+    for (const claims of order) await signIn(accountId, claims);
+    expect(await rolesIn(workspaceId)).toEqual([]);
+  }
+  const { accountId } = await person();
+  await Promise.all([after, before, before, after].map((claims) => signIn(accountId, claims)));
+  expect(await rolesIn(workspaceId)).toEqual([]);
+  // No other group is kept.
+  await signIn(accountId, claimsAt(2, ['Engineers', 'Tennis']));
+  const { rows } = await pool.query('select openid_groups from accounts where id = $1', [accountId]);
+  expect([rows, await rolesIn(workspaceId)]).toEqual([[{ openid_groups: ['Engineers'] }], [[accountId, 'member']]]);
+});
+
+// Each call locks several accounts and several workspaces. In different orders, they would wait for each other.
+it('many people with roles in many workspaces change at once without a deadlock', async () => {
+  const places = [await shared(), await shared(), await shared()];
+  const people = [await person(), await person(), await person(), await person()];
+  const map = places.map(({ workspaceId }) => ({ workspaceId, role: 'member' as const, group: 'Engineers' }));
+  await pool.query("update accounts set openid_groups = '{Engineers}' where id = any($1)", [
+    people.map(({ accountId }) => accountId),
+  ]);
+  const accountIds = people.map(({ accountId }) => accountId);
+  const orders = [accountIds, accountIds.toReversed(), accountIds.slice(1), accountIds.toReversed().slice(1)];
+  await Promise.all(
+    [...orders, ...orders].map((ids, at) =>
+      inTransaction(pool, (client) =>
+        applyGroupRoles(client, { accountIds: ids, map: at % 2 === 0 ? map : map.toReversed().slice(1) }),
+      ),
+    ),
+  );
+  await inTransaction(pool, (client) => applyGroupRoles(client, { accountIds, map }));
+  for (const { workspaceId } of places) expect(await rolesIn(workspaceId)).toHaveLength(people.length);
+});
+
+it('finds people, groups and sessions by indexes', async () => {
+  const store = { pool, map: [], base: '' };
+  const page = { startIndex: 1, count: 10 };
+  const users = (filter?: string) =>
+    explained(pool, (database) => listUsers({ ...store, pool: database }, { ...page, filter }));
+  expect(await users('userName eq "ann"')).toContain('Index Scan using scim_users_name_key');
+  expect(await users('externalId eq "x"')).toContain('scim_users_external_idx');
+  expect(await users()).toContain('Index Scan using scim_users_created_idx');
+  const groups = (filter?: string) =>
+    explained(pool, (database) => listGroups({ ...store, pool: database }, { ...page, filter }));
+  expect(await groups('displayName eq "x"')).toContain('Index Scan using scim_groups_name_key');
+  expect(await groups()).toContain('scim_group_members_group_id_user_id_pk');
+  const found = await explained(pool, (database) =>
+    findSignedIn(database as never, { externalId: 'x', addresses: ['ann@work.example'] }),
+  );
+  expect(found).not.toContain('Seq Scan on scim_users');
+  const bySid = { id: 'a', subject: undefined, sid: 'b', issuedAt: new Date() };
+  expect(await explained(pool, (database) => endByLogout(database, bySid, 0))).toContain('auth_session_openid_sid_idx');
+  const byPerson = { ...bySid, subject: 'ann', sid: undefined };
+  const plan = await explained(pool, (database) => endByLogout(database, byPerson, 0));
+  expect(plan).toContain('auth_account_provider_account_key');
+  expect(plan).toContain('auth_session_user_id_idx');
+});

@@ -1,0 +1,103 @@
+import type { GenericEndpointContext } from 'better-auth';
+import { APIError, getSessionFromCtx } from 'better-auth/api';
+import { eq, sql } from 'drizzle-orm';
+import { decodeJwt } from 'jose';
+import { type AuthDatabase, authSession } from '../database/auth-schema.ts';
+
+/** What a verified ID token says. */
+export interface OpenidClaims {
+  readonly subject: string;
+  /** The session at the provider. */
+  readonly sid: string | undefined;
+  readonly issuedAt: Date;
+  /** In lower case. The provider has verified it (`refuseUnverified`). */
+  readonly email: string;
+  readonly groups: readonly string[];
+}
+
+export const passkeyPath = '/passkey/verify-authentication';
+
+/** What better-auth gives to a hook of the database. Null: no request is under way. */
+export type HookContext = GenericEndpointContext | null;
+
+export interface OpenidSessionsOptions {
+  readonly db: AuthDatabase;
+  /** Undefined: no OpenID provider is configured. */
+  readonly groupsClaim: string | undefined;
+  /** Called after the provider has signed a user in, before the answer. A throw fails the sign-in. */
+  readonly onOpenidSignIn: (userId: string, claims: OpenidClaims) => Promise<void>;
+}
+
+/** Ties sessions to the OpenID provider, which can end them. */
+export function openidSessions({ db, groupsClaim = 'groups', onOpenidSignIn }: OpenidSessionsOptions) {
+  const claimsOf = new WeakMap<Request, OpenidClaims>();
+
+  /** Keeps what a request's ID token says. better-auth stores a token only after it has verified it. */
+  const noteIdToken = ({ idToken }: { readonly idToken?: string | null | undefined }, ctx: HookContext): void => {
+    if (typeof idToken !== 'string' || !ctx?.request) return;
+    const { sub = '', sid, iat = 0, email, [groupsClaim]: groups } = decodeJwt(idToken);
+    claimsOf.set(ctx.request, {
+      subject: sub,
+      sid: typeof sid === 'string' ? sid : undefined,
+      issuedAt: new Date(iat * 1000),
+      email: typeof email === 'string' ? email.toLowerCase() : '',
+      groups: [groups ?? []].flat().filter((group) => typeof group === 'string'),
+    });
+  };
+
+  /**
+   * Completes a session that was stored. Throws, and deletes it, if its user was disabled or signed out by the provider meanwhile.
+   *
+   * Interleavings: a logout or a disabled account is stored first, and then deletes sessions. This session is stored first, and then
+   * looks. So either this look sees the logout, or the logout sees this session.
+   */
+  const begun = async (
+    { id, userId }: { readonly id: string; readonly userId: string },
+    ctx: HookContext,
+  ): Promise<void> => {
+    const claims = ctx?.request && claimsOf.get(ctx.request);
+    if (claims !== undefined) {
+      const openid = { openidSid: claims.sid ?? null, openidAt: claims.issuedAt };
+      await db.update(authSession).set(openid).where(eq(authSession.id, id));
+      await onOpenidSignIn(userId, claims);
+    } else if (ctx?.path === passkeyPath) {
+      // A passkey renews the session that it is shown in, so that a logout at the provider ends the new one, too.
+      const before = await getSessionFromCtx(ctx);
+      if (before?.user.id === userId) await inheritOpenid(db, id, before.session.id);
+    }
+    const code = await refusalOf(db, { id, userId });
+    if (code === undefined) return;
+    await db.delete(authSession).where(eq(authSession.id, id));
+    throw new APIError('FORBIDDEN', { code, message: refusals[code] });
+  };
+  return { noteIdToken, begun };
+}
+
+const refusals = {
+  account_disabled: 'This account is disabled. Ask the operator of this deployment',
+  signed_out: 'The OpenID provider has ended this sign-in. Sign in again',
+} as const;
+
+async function inheritOpenid(db: AuthDatabase, id: string, from: string): Promise<void> {
+  await db.execute(
+    sql`update auth_session s set openid_sid = b.openid_sid, openid_at = b.openid_at from auth_session b
+        where s.id = ${id} and b.id = ${from}`,
+  );
+}
+
+/** Returns why a session must not be used. Disabling an account deletes its sessions. */
+async function refusalOf(
+  db: AuthDatabase,
+  { id, userId }: { readonly id: string; readonly userId: string },
+): Promise<keyof typeof refusals | undefined> {
+  const { rows } = await db.execute<{ is_disabled: boolean; is_ended: boolean }>(
+    sql`select exists (select from accounts where user_id = ${userId} and disabled_at is not null) as is_disabled,
+          not exists (select from auth_session s where s.id = ${id} and not exists (
+            select from openid_logouts l where l.sid = s.openid_sid or (l.sid is null and l.at >= s.openid_at
+              and l.subject in (select w.account_id from auth_account w where w.user_id = ${userId} and w.provider_id = 'openid'))
+          )) as is_ended`,
+  );
+  const [session] = rows;
+  if (session?.is_disabled === true) return 'account_disabled';
+  return session?.is_ended === true ? 'signed_out' : undefined;
+}
