@@ -26,13 +26,15 @@ const alone: Readonly<Record<string, (prompt: string) => readonly string[]>> = {
   cline: (prompt) => ['--auto-approve', 'true', prompt],
   codex: (prompt) => ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', prompt],
   continue: (prompt) => ['-p', '--auto', prompt],
+  gemini: (prompt) => ['--yolo', '--skip-trust', '-p', prompt],
+  goose: (prompt) => ['run', '--no-session', '--with-builtin', 'developer', '-t', prompt],
   opencode: (prompt) => ['run', prompt],
   pi: (prompt) => ['-p', prompt],
   qwen: (prompt) => ['--yolo', '-p', prompt],
 };
 
 /** The agents that speak chat completions, which the broker serves without the proxy. */
-const direct = ['cline', 'continue', 'opencode', 'pi', 'qwen'];
+const direct = ['cline', 'continue', 'goose', 'opencode', 'pi', 'qwen'];
 
 /** The variables by which a company sends its programs through a proxy. */
 const proxiesAt = (url: string): Record<string, string> =>

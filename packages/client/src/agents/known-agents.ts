@@ -262,3 +262,59 @@ export const cline: Agent = {
     },
   }),
 };
+
+/** The tokens that Gemini CLI takes every model's context for. */
+const geminiContext = 1_048_576;
+
+/**
+ * Gemini CLI: https://geminicli.com/docs. It speaks Google's API. The run has a home folder of its own, because the user's settings could
+ * sign in to Google, and only root can write settings above those. A project's settings count in folders that the user trusts.
+ */
+export const gemini: Agent = {
+  program: 'gemini',
+  install: 'npm install -g @google/gemini-cli',
+  needsModel: true,
+  start: ({ origin, token: value, model, contextLength, folder }) => ({
+    environment: {
+      GOOGLE_GEMINI_BASE_URL: origin,
+      GEMINI_API_KEY: value,
+      GEMINI_API_KEY_AUTH_MECHANISM: 'x-goog-api-key',
+      GEMINI_CLI_HOME: folder,
+      GEMINI_TELEMETRY_ENABLED: 'false',
+    },
+    args: model === undefined ? [] : ['--model', model],
+    files: {
+      '.gemini/settings.json': JSON.stringify({
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        privacy: { usageStatisticsEnabled: false },
+        telemetry: { enabled: false },
+        // It shortens a conversation at this part of a context that it believes to be of a million tokens.
+        ...(contextLength === undefined
+          ? {}
+          : { model: { compressionThreshold: Math.min(0.5, (contextLength / geminiContext) * 0.6) } }),
+      }),
+    },
+  }),
+};
+
+/** Goose: https://goose-docs.ai. Variables override its own configuration, and keep the token out of the keyring. */
+export const goose: Agent = {
+  program: 'goose',
+  install: 'brew install block-goose-cli',
+  needsModel: true,
+  start: (way) => ({
+    environment: {
+      GOOSE_PROVIDER: 'openai',
+      OPENAI_HOST: way.origin,
+      OPENAI_BASE_URL: baseUrl(way),
+      OPENAI_BASE_PATH: 'v1/chat/completions',
+      OPENAI_API_KEY: way.token,
+      ...(way.model === undefined ? {} : { GOOSE_MODEL: way.model }),
+      ...(way.contextLength === undefined ? {} : { GOOSE_CONTEXT_LIMIT: String(way.contextLength) }),
+      GOOSE_DISABLE_KEYRING: '1',
+      GOOSE_TELEMETRY_OFF: '1',
+    },
+    args: [],
+    files: {},
+  }),
+};
