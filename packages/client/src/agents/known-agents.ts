@@ -118,6 +118,9 @@ const offered = ({ model, models }: AgentWay): string[] => [
   ...new Set([...(model === undefined ? [] : [model]), ...models]),
 ];
 
+/** Without it, opencode would send a sentence in place of an image. The service refuses images for models that take none. */
+const seeing = { attachment: true, modalities: { input: ['text', 'image'], output: ['text'] } } as const;
+
 /**
  * opencode: https://opencode.ai/docs/config. Its configuration is merged with the user's own and the project's. The project cannot
  * lift the list of providers, so an agent of the project that names another provider fails.
@@ -135,7 +138,7 @@ export const opencode: Agent = {
             npm: '@ai-sdk/openai-compatible',
             name: 'Sotto',
             options: { baseURL: baseUrl(way), apiKey: way.token },
-            models: Object.fromEntries(offered(way).map((id) => [id, { name: id }])),
+            models: Object.fromEntries(offered(way).map((id) => [id, { name: id, ...seeing }])),
           },
         },
         ...(way.model === undefined ? {} : { model: `sotto/${way.model}`, small_model: `sotto/${way.model}` }),
