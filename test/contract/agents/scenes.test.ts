@@ -7,11 +7,13 @@ import { processesMentioning } from '../../kit/npm-start.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { isInstalled, runAgent, userEnvironment } from './installed-agents.ts';
-import { countTo, lookAt, neverEnd, usage } from './scripted-model.ts';
+import { countTo, fillTheContext, lookAt, neverEnd, summary, usage } from './scripted-model.ts';
 
 /** Coding agents in situations that a task has seldom: one agent for each dialect of the proxy. */
 
 const model = 'acme/coder';
+/** Its context holds the agent's own prompt, and little more. */
+const smallModel = 'acme/small';
 const pricing = { input: 1, output: 2 };
 const answerNusd = BigInt(usage.prompt_tokens * 1000 + usage.completion_tokens * 2000);
 /** Messages, Responses, Gemini, and chat completions. */
@@ -29,11 +31,12 @@ await describeStage(
   async () => {
     folder = await mkdtemp(join(tmpdir(), 'sotto-scenes-'));
     await mkdir(join(folder, 'home'));
-    const capabilities = { tools: true, vision: true };
+    const routes = { acme: { pricing, capabilities: { tools: true, vision: true } } };
     return {
       providers: { acme: {} },
       models: {
-        [model]: { routes: { acme: { pricing, capabilities } }, context_length: 400_000, max_output_tokens: 32_000 },
+        [model]: { routes, context_length: 400_000, max_output_tokens: 32_000 },
+        [smallModel]: { routes, context_length: 60_000, max_output_tokens: 2000 },
       },
       features: ['evidence'],
       stop: () => rm(folder, { recursive: true, force: true }),
@@ -135,6 +138,26 @@ await describeStage(
         expect(seen()).toEqual([]);
       });
     });
+
+    it.skipIf(!isInstalled('codex'))(
+      'Codex talks through a WebSocket and has its conversation shortened there, as with OpenAI itself',
+      async () => {
+        stage.provider('acme').answer(fillTheContext({ honest: true }));
+        const own = ['model_providers.sotto.name="OpenAI"', 'model_providers.sotto.supports_websockets=true'];
+        const run = start('codex', 'Fill your context, then say good-bye.', {
+          options: ['--model', smallModel],
+          more: own.flatMap((setting) => ['-c', setting]),
+        });
+        expect(await run.ended, saidBy(run)).toBe(0);
+        expect(run.out()).toContain('Good-bye.');
+        expect(saidBy(run)).not.toMatch(/falling back/i);
+        const texts = seen().map(({ text }) => text);
+        // The request for a summary is ours. Codex never sees the summary itself.
+        expect(texts.some((text) => text.includes('Summarise this conversation'))).toBe(true);
+        expect(texts.at(-1)).toContain(summary);
+        expect(saidBy(run)).not.toContain(summary);
+      },
+    );
 
     const both = ['claude', 'gemini'];
     it.skipIf(!both.every(isInstalled))('two agents at once pay for what each of them used', async () => {
