@@ -63,6 +63,11 @@ export abstract class AnswerStream implements StreamWriter, BlockListener {
     return this.#taken();
   }
 
+  /** Why the answer ended, as soon as it is known. */
+  protected get finishReason(): string | undefined {
+    return this.#finishReason;
+  }
+
   abstract onStart(block: BlockStart): void;
   abstract onText(text: string): void;
   abstract onEnd(block: AnswerBlock): void;

@@ -28,6 +28,17 @@ export function plainest<Part extends SeenPart>(parts: readonly Part[]): string 
 export const unreadable = (message: string, param?: string): ServiceError =>
   new ServiceError('invalid_request', { message, param });
 
+/**
+ * The error for a request that offers nothing but tools which a vendor would run. Without them the model would make their
+ * results up.
+ */
+export const onlyForeignTools = (tools: readonly string[], vendor: string, param = 'tools'): ServiceError =>
+  unreadable(`Only ${vendor} can run \`${tools.join('`, `')}\`. This service runs no tools: offer your own.`, param);
+
+/** Tells the model of a file that a chat cannot carry. */
+export const missingDocument = (type: string): string =>
+  `[A document (${type}) was attached. This service cannot pass it on.]`;
+
 /** One turn of the model. A chat has one message for it. */
 export interface AssistantTurn {
   readonly said: TextPart[];

@@ -42,6 +42,12 @@ export function openSignature(sealed: unknown, text: string): KeptReasoning | un
   return { text, details: readDetails([{ ...signed, type: 'reasoning.text', text }]) };
 }
 
+/** Writes the summary of a conversation as one opaque string. */
+export const sealSummary = (summary: string): string => seal({ summary });
+
+/** Reads what `sealSummary` wrote. Undefined for any other string. */
+export const openSummary = (sealed: unknown): string | undefined => asString(open(sealed)?.summary);
+
 const seal = (value: object): string => mark + Buffer.from(JSON.stringify(value, fields)).toString('base64url');
 
 /** The fields inside, in the order in which they are written: equal reasoning gets equal strings, which caches need. */

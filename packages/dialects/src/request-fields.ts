@@ -38,3 +38,13 @@ const commonEfforts: ReadonlySet<unknown> = new Set(['none', 'minimal', 'low', '
 /** Returns an effort that the service accepts for every model. Undefined for any other value. */
 export const commonEffort = (effort: unknown): string | undefined =>
   commonEfforts.has(effort) ? (effort as string) : undefined;
+
+/** Budgets in tokens below which thinking counts as a low and as a medium effort. Agents offer 4,000, 10,000 and 32,000. */
+const lowBelow = 4096;
+const mediumBelow = 16_384;
+
+/** Returns the effort for a budget of tokens. The chat interface has no budgets. */
+export function effortOfBudget(budget = mediumBelow): string {
+  if (budget < lowBelow) return 'low';
+  return budget < mediumBelow ? 'medium' : 'high';
+}

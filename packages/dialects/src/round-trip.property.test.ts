@@ -1,7 +1,9 @@
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { translateGemini } from './gemini/translate.ts';
 import { translateMessages } from './messages/translate.ts';
+import { KeptAnswers } from './responses/kept-answers.ts';
 import { translateResponses } from './responses/translate.ts';
 import { answer, deltasOf, frames, models, payloads, type SaidMessage, someMessage } from './testing/answers.ts';
 import { cut, eventsIn, runStream } from './testing/run-stream.ts';
@@ -13,7 +15,9 @@ interface Dialect {
   readonly ask: (said: readonly unknown[], stream: boolean) => Translation;
   /** Returns the parts of an answer that a client keeps and sends back. */
   readonly kept: (answer: object) => readonly unknown[];
-  /** The answer that a client assembles from the events of a stream. */
+  /** The pieces of a stream. Default: its events. */
+  readonly written?: (text: string) => ReturnType<typeof eventsIn>;
+  /** The answer that a client assembles from the pieces of a stream. */
   readonly assembled: (events: ReturnType<typeof eventsIn>) => object;
 }
 
@@ -50,11 +54,54 @@ const responses: Dialect = {
         ],
       },
       models,
-      false,
+      { isCodex: false, kept: new KeptAnswers() },
     ),
   kept: (response) => (response as { output: readonly unknown[] }).output,
   assembled: (events) => (events.at(-1) as unknown as { response: object }).response,
 };
+
+const google = (sse: boolean): Dialect => ({
+  name: sse ? 'Gemini' : 'Gemini as a list',
+  ask: (said, stream) =>
+    translateGemini(
+      {
+        contents: [{ role: 'user', parts: [{ text: 'hi' }] }, ...said],
+        tools: [{ functionDeclarations: tools.map((name) => ({ name, parameters: { type: 'OBJECT' } })) }],
+        generationConfig: { thinkingConfig: { includeThoughts: true } },
+      },
+      { model: 'acme/small', method: stream ? 'streamGenerateContent' : 'generateContent', sse },
+      models,
+    ),
+  kept: (answer) => [(answer as Generated).candidates[0]?.content],
+  written: (text) =>
+    sse
+      ? text.split('\n\n').flatMap((event) => (event === '' ? [] : [JSON.parse(event.slice('data: '.length))]))
+      : JSON.parse(text),
+  assembled: (answers) => {
+    const all = answers as unknown as Generated[];
+    const parts: Part[] = [];
+    for (const part of all.flatMap(({ candidates }) => candidates[0]?.content.parts ?? [])) {
+      const last = parts.at(-1);
+      const continues = last?.text !== undefined && part.text !== undefined && last.thought === part.thought;
+      if (continues && part.thoughtSignature === undefined) last.text = `${last.text}${part.text}`;
+      else if (part.text !== '') parts.push({ ...part });
+    }
+    const { candidates = [], ...rest } = all.at(-1) ?? {};
+    return {
+      ...rest,
+      candidates: candidates.map((candidate) => ({ ...candidate, content: { role: 'model', parts } })),
+    };
+  },
+});
+
+interface Part {
+  text?: string;
+  readonly thought?: boolean;
+  readonly thoughtSignature?: string;
+}
+interface Generated {
+  readonly candidates: readonly { readonly content: { readonly parts: readonly Part[] } }[];
+}
 
 /** Puts a message together as Anthropic's SDK does. */
 function assembleMessage(events: ReturnType<typeof eventsIn>): object {
@@ -92,7 +139,7 @@ const comparable = (written: object): unknown => JSON.parse(JSON.stringify(writt
 
 const finishReason = ({ tool_calls }: SaidMessage): string => (tool_calls === undefined ? 'stop' : 'tool_calls');
 
-describe.each([messages, responses])('$name', (dialect) => {
+describe.each([messages, responses, google(true), google(false)])('$name', (dialect) => {
   it('returns a whole answer to the model with nothing lost', () => {
     fc.assert(
       fc.property(someMessage, (message) => {
@@ -110,9 +157,11 @@ describe.each([messages, responses])('$name', (dialect) => {
         const asked = dialect.ask([], true);
         const text = runStream(asked.stream(), [bytes]);
         expect(runStream(asked.stream(), cut(bytes, places))).toBe(text);
-        const streamed = dialect.assembled(eventsIn(text));
+        const streamed = dialect.assembled((dialect.written ?? eventsIn)(text));
         const whole = asked.whole(answer(message, finish));
-        expect(comparable(streamed)).toEqual(comparable(whole));
+        // A client of the Gemini API joins adjacent texts, also of a whole answer.
+        const joined = dialect.written === undefined ? whole : dialect.assembled([whole as { readonly type: string }]);
+        expect(comparable(streamed)).toEqual(comparable(joined));
         expect(returned(dialect, streamed)).toEqual(message);
       }),
     );

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** A tool as the caller knows it. A custom tool takes free text instead of JSON. */
+/** A tool as the caller knows it. A custom tool takes free text instead of JSON. The others have items of their own. */
 export interface NamedTool {
-  readonly kind: 'function' | 'custom';
+  readonly kind: 'function' | 'custom' | 'apply_patch' | 'shell' | 'local_shell';
   readonly name: string;
   readonly namespace: string | undefined;
 }

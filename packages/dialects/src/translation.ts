@@ -22,16 +22,19 @@ export interface Translation {
   readonly body: ChatBody;
   /** Names the parts that were left out, for the log. Holds no content. */
   readonly notes: readonly string[];
+  /** The media type of a streamed answer that is none of server-sent events. */
+  readonly streamType?: string | undefined;
   /** Writes a whole answer. Throws an `UnwritableAnswer`. */
   readonly whole: (answer: ChatAnswer) => object;
   /** Returns the writer of one streamed answer. */
   readonly stream: () => StreamWriter;
 }
 
-/** Writes a streamed answer as server-sent events. Each method returns the text to send, which may be empty. */
+/** Writes a streamed answer. Each method returns the text to send, which may be empty. */
 export interface StreamWriter {
   /** Whether the answer has ended and did not fail. */
   readonly isWhole: boolean;
+  /** Throws an `UnwritableAnswer`. */
   chunk(chunk: AnswerChunk): string;
   /** Called when the service kept the connection alive without a chunk. */
   keepAlive(): string;

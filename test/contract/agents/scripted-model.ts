@@ -61,6 +61,28 @@ export const fillTheContext = ({ honest }: { readonly honest: boolean }): Provid
     honest,
   );
 
+/** Runs a command for each turn, and then says how many it ran. */
+export const countTo = (turns: number): ProviderHandler =>
+  model(({ results, tools }) =>
+    results.length < turns ? runCommand(tools, `echo turn ${results.length + 1}`) : `Counted to ${turns}.`,
+  );
+
+/** Reads an image, and says that it was seen. */
+export const lookAt = (path: () => string): ProviderHandler =>
+  model(({ results, tools }) =>
+    results.length === 0
+      ? (callOf(tools, /^view_image$/, { path: path() }) ?? readFile(tools, path()))
+      : 'I have seen the image.',
+  );
+
+/** Begins an answer that never ends. */
+export const neverEnd: ProviderHandler = (_, response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const delta = { role: 'assistant', content: 'I begin' };
+  const chunk = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'coder-1', object: 'chat.completion.chunk' };
+  response.write(`data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`);
+};
+
 interface Seen {
   /** The results of the tools so far. */
   readonly results: readonly string[];

@@ -1,4 +1,11 @@
-import { type ChatAnswer, type Models, type Translation, translateMessages, translateResponses } from '@sotto/dialects';
+import {
+  type ChatAnswer,
+  KeptAnswers,
+  type Models,
+  type Translation,
+  translateMessages,
+  translateResponses,
+} from '@sotto/dialects';
 import { eventsIn, runStream } from '@sotto/dialects/testing';
 import { loadAdapter } from '@sotto/providers';
 import { type Said, saidReaders } from '../replay/said.ts';
@@ -62,7 +69,10 @@ const hi = [{ role: 'user', content: 'hi' }];
 export const asMessages = (stream: boolean, more: readonly object[] = [], fields: object = {}): Translation =>
   translateMessages({ model: 'acme/small', max_tokens: 100, stream, messages: [...hi, ...more], ...fields }, models);
 export const asResponses = (stream: boolean, more: readonly object[] = [], fields: object = {}): Translation =>
-  translateResponses({ model: 'acme/small', stream, input: [...hi, ...more], ...fields }, models, false);
+  translateResponses({ model: 'acme/small', stream, input: [...hi, ...more], ...fields }, models, {
+    isCodex: false,
+    kept: new KeptAnswers(),
+  });
 
 /** The content of an answer in each dialect. The Responses API has no finish reason beside calls. */
 export type DialectName = 'chat' | 'messages' | 'responses';

@@ -69,6 +69,12 @@ const ways: readonly (readonly [name: string, page: string, block: string, way: 
     return [url, env[setting('model_providers.sotto.env_key')], { model: setting('model'), input }];`,
   ],
   [
+    ...['gemini', 'gemini-cli.md', 'run-gemini'],
+    `const { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key } = env;
+    const contents = [{ role: 'user', parts: [{ text: input }] }];
+    return [url + '/v1beta/models/' + after('--model') + ':generateContent', key, { contents }];`,
+  ],
+  [
     ...['opencode', 'opencode.md', 'run-opencode'],
     `const { provider, model } = JSON.parse(env.OPENCODE_CONFIG_CONTENT);
     return chat(provider.sotto.options.baseURL, provider.sotto.options.apiKey, model.slice('sotto/'.length));`,
@@ -88,6 +94,7 @@ const ways: readonly (readonly [name: string, page: string, block: string, way: 
     `const { baseUrl, apiKey } = read(env.PI_CODING_AGENT_DIR + '/models.json').providers[after('--provider')];
     return chat(baseUrl, apiKey, after('--model'));`,
   ],
+  [...['goose', 'goose.md', 'run-goose'], 'return chat(env.OPENAI_BASE_URL, env.OPENAI_API_KEY, env.GOOSE_MODEL);'],
   [...['qwen', 'qwen-code.md', 'run-qwen'], 'return chat(env.OPENAI_BASE_URL, env.OPENAI_API_KEY, env.OPENAI_MODEL);'],
 ] as const;
 

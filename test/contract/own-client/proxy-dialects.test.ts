@@ -6,6 +6,7 @@ import { echo, json, refusal, type Seen } from './stand-in.ts';
 
 const stage = new CommandStage();
 const claudeCode = { 'user-agent': 'claude-cli/2.1.328 (external, cli)', 'anthropic-version': '2023-06-01' };
+const geminiCli = { 'user-agent': 'GeminiCLI/0.61.0/acme/small (linux; x64; terminal)' };
 const codex = { 'user-agent': 'codex_exec/0.169.0', originator: 'codex_exec' };
 
 const chunk = (delta: object, finish: string | null = null): string =>
@@ -48,6 +49,13 @@ describe('the dialects of sotto proxy', () => {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ model, max_tokens: 100, ...body }),
     });
+  const google = (method: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${baseUrl.replace(/\/v1$/, '')}/v1beta/models/${model}:${method}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const contents = [{ role: 'user', parts: [{ text: 'CONTENT-MARKER' }] }];
   const chat = ({ text }: Seen = { path: '', headers: {}, text: '{}' }) => JSON.parse(text) as Record<string, unknown>;
 
   it('translates into the private flow: the key reaches control alone, the content the broker alone', async () => {
@@ -203,6 +211,59 @@ describe('the dialects of sotto proxy', () => {
     expect((await post('/responses', { input: 'dear', stream: true })).status).toBe(402);
   });
 
+  it('serves Google’s API: an answer, both forms of a stream, counts, and its own refusals', async () => {
+    const said = { candidates: [{ content: { parts: [{ text: 'You said: CONTENT-MARKER' }] } }] };
+    expect(await (await google('generateContent', { contents })).json()).toMatchObject(said);
+    expect(chat(stage.service.broker.at(-1))).toMatchObject({ model, messages });
+    stage.service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`${chunk({ content: 'Hi.' }, 'stop')}data: [DONE]\n\n`);
+    });
+    const events = await google('streamGenerateContent?alt=sse', { contents });
+    expect(events.headers.get('content-type')).toBe('text/event-stream');
+    expect(await events.text()).toMatch(
+      /^data: \{"candidates":\[\{"content":\{"role":"model","parts":\[\{"text":"Hi\."\}/,
+    );
+    const list = await google('streamGenerateContent', { contents });
+    expect(list.headers.get('content-type')).toBe('application/json');
+    expect(await list.json()).toMatchObject([{}, { candidates: [{ finishReason: 'STOP' }] }]);
+    stage.service.onBroker(echo);
+    expect(await (await google('countTokens', { contents })).json()).toEqual({ totalTokens: 8 });
+    for (const [method, body, status] of [
+      ['embedContent', { content: {} }, 404],
+      ['generateContent', { contents: [] }, 400],
+    ] as const) {
+      const answer = await google(method, body);
+      expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code: status } }]);
+    }
+  });
+
+  it('does not buy a second answer for Gemini CLI, which asks again after a stream broke off', async () => {
+    stage.service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk({ content: 'cut' }), () => response.destroy());
+    });
+    const cut = { contents: [{ parts: [{ text: 'cut short by Gemini' }] }] };
+    expect(await (await google('streamGenerateContent?alt=sse', cut, geminiCli)).text()).toContain('answer_lost: ');
+    stage.service.onBroker(echo);
+    const again = await google('streamGenerateContent?alt=sse', cut, geminiCli);
+    expect([again.status, await again.json()]).toMatchObject([
+      424,
+      { error: { code: 424, message: expect.stringMatching(/^retry_refused: /) } },
+    ]);
+    expect(stage.service.broker).toHaveLength(1);
+  });
+
+  it('says that the model called a tool with no object, where a dialect has no other arguments', async () => {
+    stage.service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const call = { index: 0, id: 'c', function: { name: 'read', arguments: '[' } };
+      response.end(`${chunk({ tool_calls: [call] }, 'tool_calls')}data: [DONE]\n\n`);
+    });
+    const text = await (await google('streamGenerateContent?alt=sse', { contents })).text();
+    expect(text).toContain('The model called `read` with arguments that are no JSON object.');
+  });
+
   it('reports its own refusals in the shape of the dialect', async () => {
     const url = `${baseUrl}/messages`;
     const broken = await fetch(url, { method: 'POST', body: '{' });
@@ -228,13 +289,21 @@ describe('the dialects of sotto proxy', () => {
     expect(chat(stage.service.broker.at(-1)).model).toBe(model);
     // Codex requires `models` beside `data`. An entry there would replace its own instructions.
     expect(await list('/models?client_version=0.169.0', codex)).toMatchObject({ data: [{ id: model }], models: [] });
+    const googles = async (path: string) => (await fetch(`${baseUrl}beta${path}`)).json();
+    const described = { name: `models/${model}`, outputTokenLimit: 500 };
+    expect(await googles('/models?pageSize=50')).toMatchObject({ models: [described] });
+    expect(await googles(`/models/${model}`)).toMatchObject(described);
+    expect(await googles('/files')).toMatchObject({ error: { code: 404, status: 'NOT_FOUND' } });
     const plain = await list('/models');
     expect(ids(plain)).toEqual([model]);
     expect(plain.models).toBeUndefined();
   });
 
   it('notes what it leaves out, once and without content', async () => {
-    const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
+    const tools = [
+      { type: 'web_search_20250305', name: 'web_search' },
+      { name: 'read', input_schema: { type: 'object' } },
+    ];
     for (const _ of [1, 2]) await post('/messages', { messages, tools });
     expect(proxy.err().match(/Left out .*/g)).toEqual(['Left out tools that only Anthropic can run: web_search.']);
     expect(proxy.err()).not.toContain('CONTENT-MARKER');

@@ -153,7 +153,11 @@ export function openAiResponsesSuite(world: ClientWorld): void {
       it('throws a BadRequestError for what needs a kept answer', async () => {
         const error = await failure({ previous_response_id: 'resp_1' });
         expect(error).toBeInstanceOf(OpenAI.BadRequestError);
-        expect(error).toMatchObject({ status: 400, code: 'invalid_request', param: 'previous_response_id' });
+        expect(error).toMatchObject({
+          status: 400,
+          code: 'previous_response_not_found',
+          param: 'previous_response_id',
+        });
       });
 
       it('throws a RateLimitError with the code that clients look for', async () => {

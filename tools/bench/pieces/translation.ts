@@ -1,6 +1,7 @@
 import {
   type AnswerChunk,
   ChatStreamReader,
+  KeptAnswers,
   type Models,
   type Translation,
   translateMessages,
@@ -45,7 +46,11 @@ const responsesBody = (stream: boolean, results = tools): string =>
 
 const dialects: readonly [string, (stream: boolean, results?: number) => string, (body: string) => Translation][] = [
   ['Messages', messagesBody, (body) => translateMessages(JSON.parse(body), models)],
-  ['Responses', responsesBody, (body) => translateResponses(JSON.parse(body), models, true)],
+  [
+    'Responses',
+    responsesBody,
+    (body) => translateResponses(JSON.parse(body), models, { isCodex: true, kept: new KeptAnswers() }),
+  ],
 ];
 
 /** Milliseconds of CPU that a call takes, so that a busy machine does not count. */

@@ -4,22 +4,24 @@ interface AgentFacts {
   /** As `sotto run` takes it. */
   readonly id: string;
   readonly name: string;
-  /** The package that has it. */
-  readonly npm: string;
+  /** The command that installs it. */
+  readonly install: string;
 }
 
 /** The coding agents with a tab of their own. */
 const mainAgents: readonly AgentFacts[] = [
-  { id: 'claude', name: 'Claude Code', npm: '@anthropic-ai/claude-code' },
-  { id: 'codex', name: 'Codex', npm: '@openai/codex' },
+  { id: 'claude', name: 'Claude Code', install: 'npm install -g @anthropic-ai/claude-code' },
+  { id: 'codex', name: 'Codex', install: 'npm install -g @openai/codex' },
 ];
 
 const otherAgents: readonly AgentFacts[] = [
-  { id: 'opencode', name: 'opencode', npm: 'opencode-ai' },
-  { id: 'cline', name: 'Cline', npm: 'cline' },
-  { id: 'continue', name: 'Continue', npm: '@continuedev/cli' },
-  { id: 'pi', name: 'pi', npm: '@earendil-works/pi-coding-agent' },
-  { id: 'qwen', name: 'Qwen Code', npm: '@qwen-code/qwen-code' },
+  { id: 'gemini', name: 'Gemini CLI', install: 'npm install -g @google/gemini-cli' },
+  { id: 'opencode', name: 'opencode', install: 'npm install -g opencode-ai' },
+  { id: 'cline', name: 'Cline', install: 'npm install -g cline' },
+  { id: 'continue', name: 'Continue', install: 'npm install -g @continuedev/cli' },
+  { id: 'pi', name: 'pi', install: 'npm install -g @earendil-works/pi-coding-agent' },
+  { id: 'qwen', name: 'Qwen Code', install: 'npm install -g @qwen-code/qwen-code' },
+  { id: 'goose', name: 'Goose', install: 'brew install block-goose-cli' },
 ];
 
 /** Whether an origin is on this machine, where the client may accept simulated evidence. */
@@ -40,13 +42,13 @@ Add Custom Model          ${facts.model}`,
   ...otherAgents.map((agent) => ({ ...runSnippet(agent, facts), isOther: true })),
 ];
 
-function runSnippet({ id, name, npm }: AgentFacts, facts: SnippetFacts): Snippet {
+function runSnippet({ id, name, install }: AgentFacts, facts: SnippetFacts): Snippet {
   const { controlOrigin, confidentialOrigin, key, model } = facts;
   return {
     id,
     name,
     text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine.`,
-    code: `npm install -g ${npm}
+    code: `${install}
 export BASE_URL=${confidentialOrigin}/v1
 export CONTROL_URL=${controlOrigin}/v1
 export INFERENCE_KEY=${key}

@@ -93,10 +93,19 @@ it('Continue and pi learn the context window of the model', () => {
   });
 });
 
+it('Gemini CLI shortens a conversation before the context of the model is full', () => {
+  const settings = (contextLength: number | undefined) => fileOf('gemini', '.gemini/settings.json', { contextLength });
+  expect(settings(64_000)).toMatchObject({ model: { compressionThreshold: (64_000 / 1_048_576) * 0.6 } });
+  expect(settings(2_000_000)).toMatchObject({ model: { compressionThreshold: 0.5 } });
+  expect(settings(undefined)).not.toHaveProperty('model');
+});
+
 it.each<[name: string, setting: RegExp]>([
   ['claude', /"DISABLE_TELEMETRY":"1"/],
   ['cline', /\\"telemetryOptOut\\":true/],
   ['codex', /"analytics\.enabled=false"/],
+  ['gemini', /\\"usageStatisticsEnabled\\":false/],
+  ['goose', /"GOOSE_TELEMETRY_OFF":"1"/],
   ['opencode', /\\"share\\":\\"disabled\\"/],
   ['pi', /"PI_TELEMETRY":"0"/],
   ['qwen', /"QWEN_USAGE_STATISTICS_ENABLED":"false"/],

@@ -1,4 +1,4 @@
-import { type Agent, claude, cline, codex, continueCli, opencode, pi, qwen } from './known-agents.ts';
+import { type Agent, claude, cline, codex, continueCli, gemini, goose, opencode, pi, qwen } from './known-agents.ts';
 
 export type { Agent, AgentStart } from './known-agents.ts';
 export { besideProxies, proxyInTheWay } from './proxy-variables.ts';
@@ -7,11 +7,13 @@ export { besideProxies, proxyInTheWay } from './proxy-variables.ts';
 export const agents: Readonly<Record<string, Agent>> = {
   claude,
   codex,
+  gemini,
   opencode,
   cline,
   continue: continueCli,
   pi,
   qwen,
+  goose,
 };
 
 /**
@@ -25,7 +27,14 @@ export const foreignKeys: readonly string[] = [
   ),
   ...['ANTHROPIC_UNIX_SOCKET', 'ANTHROPIC_FOUNDRY_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
   ...['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'CODEX_API_KEY', 'AZURE_OPENAI_API_KEY'],
-  ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'OPENROUTER_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'CLINE_API_KEY'],
+  ...[
+    'GEMINI_API_KEY',
+    'GOOGLE_API_KEY',
+    'GOOGLE_GENAI_USE_VERTEXAI',
+    'GOOGLE_GENAI_USE_GCA',
+    'GOOGLE_GEMINI_BASE_URL',
+  ],
+  ...['OPENROUTER_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'CLINE_API_KEY'],
   ...[
     'DEEPSEEK_API_KEY',
     'XAI_API_KEY',

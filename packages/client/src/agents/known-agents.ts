@@ -118,6 +118,9 @@ const offered = ({ model, models }: AgentWay): string[] => [
   ...new Set([...(model === undefined ? [] : [model]), ...models]),
 ];
 
+/** Without it, opencode would send a sentence in place of an image. The service refuses images for models that take none. */
+const seeing = { attachment: true, modalities: { input: ['text', 'image'], output: ['text'] } } as const;
+
 /**
  * opencode: https://opencode.ai/docs/config. Its configuration is merged with the user's own and the project's. The project cannot
  * lift the list of providers, so an agent of the project that names another provider fails.
@@ -135,7 +138,7 @@ export const opencode: Agent = {
             npm: '@ai-sdk/openai-compatible',
             name: 'Sotto',
             options: { baseURL: baseUrl(way), apiKey: way.token },
-            models: Object.fromEntries(offered(way).map((id) => [id, { name: id }])),
+            models: Object.fromEntries(offered(way).map((id) => [id, { name: id, ...seeing }])),
           },
         },
         ...(way.model === undefined ? {} : { model: `sotto/${way.model}`, small_model: `sotto/${way.model}` }),
@@ -260,5 +263,61 @@ export const cline: Agent = {
       // Without the user's settings, Cline would run every tool unasked, which they may have forbidden.
       'settings/global-settings.json': JSON.stringify({ telemetryOptOut: true, toolAutoApprove: false }),
     },
+  }),
+};
+
+/** The tokens that Gemini CLI takes every model's context for. */
+const geminiContext = 1_048_576;
+
+/**
+ * Gemini CLI: https://geminicli.com/docs. It speaks Google's API. The run has a home folder of its own, because the user's settings could
+ * sign in to Google, and only root can write settings above those. A project's settings count in folders that the user trusts.
+ */
+export const gemini: Agent = {
+  program: 'gemini',
+  install: 'npm install -g @google/gemini-cli',
+  needsModel: true,
+  start: ({ origin, token: value, model, contextLength, folder }) => ({
+    environment: {
+      GOOGLE_GEMINI_BASE_URL: origin,
+      GEMINI_API_KEY: value,
+      GEMINI_API_KEY_AUTH_MECHANISM: 'x-goog-api-key',
+      GEMINI_CLI_HOME: folder,
+      GEMINI_TELEMETRY_ENABLED: 'false',
+    },
+    args: model === undefined ? [] : ['--model', model],
+    files: {
+      '.gemini/settings.json': JSON.stringify({
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        privacy: { usageStatisticsEnabled: false },
+        telemetry: { enabled: false },
+        // It shortens a conversation at this part of a context that it believes to be of a million tokens.
+        ...(contextLength === undefined
+          ? {}
+          : { model: { compressionThreshold: Math.min(0.5, (contextLength / geminiContext) * 0.6) } }),
+      }),
+    },
+  }),
+};
+
+/** Goose: https://goose-docs.ai. Variables override its own configuration, and keep the token out of the keyring. */
+export const goose: Agent = {
+  program: 'goose',
+  install: 'brew install block-goose-cli',
+  needsModel: true,
+  start: (way) => ({
+    environment: {
+      GOOSE_PROVIDER: 'openai',
+      OPENAI_HOST: way.origin,
+      OPENAI_BASE_URL: baseUrl(way),
+      OPENAI_BASE_PATH: 'v1/chat/completions',
+      OPENAI_API_KEY: way.token,
+      ...(way.model === undefined ? {} : { GOOSE_MODEL: way.model }),
+      ...(way.contextLength === undefined ? {} : { GOOSE_CONTEXT_LIMIT: String(way.contextLength) }),
+      GOOSE_DISABLE_KEYRING: '1',
+      GOOSE_TELEMETRY_OFF: '1',
+    },
+    args: [],
+    files: {},
   }),
 };

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ModelRule, readModelRule } from '@sotto/dialects';
 import type { Exchange } from '../private/private-exchange.ts';
 import { programsWith } from '../proxy/local-caller.ts';
-import { proxyHandler } from '../proxy/proxy-handler.ts';
+import { proxyListeners } from '../proxy/proxy-handler.ts';
+import type { ResponsesSockets } from '../proxy/responses-sockets.ts';
 import type { Finding } from '../redaction/finding.ts';
 import { redactChats } from '../redaction/redact-exchange.ts';
 import { printableLine, type Terminal, UsageError } from './terminal.ts';
@@ -43,22 +44,40 @@ export async function startProxy(
 ): Promise<LocalServer> {
   const { exchange, values, token, port, redacted } = options;
   const note = (text: string): void => terminal.note(`${printableLine(text)}\n`);
-  const handler = proxyHandler({
+  const { onRequest, sockets } = proxyListeners({
     exchange: redacted === undefined ? exchange : redactChats(exchange, { known: redacted, note }),
     requireCaller: programsWith(token),
     models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
     onNote: note,
     onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
   });
-  return listenLocally(handler, port);
+  return listen(new SocketServer(onRequest, sockets), port);
+}
+
+/** A server whose WebSockets end with its other connections. Node no longer counts them among those. */
+class SocketServer extends Server {
+  readonly #sockets: ResponsesSockets;
+
+  constructor(onRequest: RequestListener, sockets: ResponsesSockets) {
+    super(onRequest);
+    this.#sockets = sockets;
+    this.on('upgrade', (request, socket, head) => sockets.open(request, socket, head));
+  }
+
+  override closeIdleConnections(): void {
+    super.closeIdleConnections();
+    this.#sockets.closeIdle();
+  }
+
+  override closeAllConnections(): void {
+    super.closeAllConnections();
+    this.#sockets.closeAll();
+  }
 }
 
 /** Starts a server for this machine alone. Port 0 is any free one. Throws a `UsageError` if the port cannot be used. */
-export async function listenLocally(handler: RequestListener, port: number): Promise<LocalServer> {
-  const server = createServer(handler);
-  const { port: taken } = await listen(server, port);
-  return { server, origin: `http://${localHost}:${taken}` };
-}
+export const listenLocally = (handler: RequestListener, port: number): Promise<LocalServer> =>
+  listen(createServer(handler), port);
 
 /** A token that only the server and the programs that it is for know. */
 export const newToken = (): string => `sotto_local_${randomBytes(24).toString('base64url')}`;
@@ -69,13 +88,16 @@ function readRule(text: string): ModelRule {
   throw new UsageError(`--map must be of the form NAME=creator/model; got "${text}".`);
 }
 
-function listen(server: Server, port: number): Promise<AddressInfo> {
+function listen(server: Server, port: number): Promise<LocalServer> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new UsageError(`Cannot listen on port ${port} (${error.code ?? error.name}). Choose another with --port.`),
       ),
     );
-    server.listen(port, localHost, () => resolve(server.address() as AddressInfo));
+    server.listen(port, localHost, () => {
+      const { port: taken } = server.address() as AddressInfo;
+      resolve({ server, origin: `http://${localHost}:${taken}` });
+    });
   });
 }

@@ -10,7 +10,8 @@ import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const proxyHelp = `sotto proxy: serve the verified private flow as an address on this machine.
 
-Set the base URL of an OpenAI tool to http://127.0.0.1:4999/v1, and ANTHROPIC_BASE_URL of Claude Code to http://127.0.0.1:4999.
+Set the base URL of an OpenAI tool to http://127.0.0.1:4999/v1, ANTHROPIC_BASE_URL of Claude Code
+and GOOGLE_GEMINI_BASE_URL of Gemini CLI to http://127.0.0.1:4999.
 Set its API key to the token that the proxy prints, which is new at each start unless SOTTO_LOCAL_TOKEN has one. The proxy
 refuses other programs, and never sends the token on.
 

@@ -19,8 +19,9 @@ import { type ExitCode, printable, type Terminal, UsageError } from './terminal.
 
 export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
 
-Agents: ${Object.keys(agents).join(', ')}. The agent runs in this terminal, with the arguments after \`--\`. It gets a local address and a
-token that ends with the run. Your own configuration of the agent is not changed.
+Agents: ${Object.keys(agents).join(', ')}.
+The agent runs in this terminal, with the arguments after \`--\`. It gets a local address and a token that ends with the run. Your own
+configuration of the agent is not changed.
 
 ${serviceHelp}
 ${modelHelp}

@@ -37,7 +37,7 @@ const help = `sotto: use a model gateway that you verify instead of trust.
   sotto measure KIND   compute the pins of your own build, without its hardware
   sotto pins add BUNDLE   pin the machines of a release that a public log has
   sotto release        for operators: sign and log a release
-  sotto run AGENT      run a coding agent, such as claude or codex, over the private flow
+  sotto run AGENT      run a coding agent, such as claude, codex or gemini, over the private flow
   sotto proxy          serve the verified private flow to every tool on this machine
   sotto chat           chat with a model through the private flow
   sotto playground     the same on a page that this machine serves

@@ -66,8 +66,9 @@ const ownOrigin = ({ socket }: IncomingMessage): string => new URL(`http://127.0
 /** Whether a request shows a token where tools send their API key. Compares in constant time. */
 function showsToken({ headers }: IncomingMessage, token: string): boolean {
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
-  const key = headers['x-api-key'];
-  return [bearer, key].some((shown) => typeof shown === 'string' && timingSafeEqual(digest(shown), digest(token)));
+  return [bearer, headers['x-api-key'], headers['x-goog-api-key']].some(
+    (shown) => typeof shown === 'string' && timingSafeEqual(digest(shown), digest(token)),
+  );
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

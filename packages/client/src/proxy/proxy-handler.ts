@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { type ModelRule, messagesFailure } from '@sotto/dialects';
+import type { ModelRule } from '@sotto/dialects';
 import { ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
 import type { RequireCaller } from './local-caller.ts';
-import { makeDialects, type ServeDialect } from './serve-dialects.ts';
+import { ResponsesSockets } from './responses-sockets.ts';
+import { failureOfPath, makeDialects, type ServeDialect } from './serve-dialects.ts';
 import { failureOf, writtenAnswer } from './serve-translation.ts';
 
 export interface ProxyOptions {
@@ -26,24 +27,36 @@ const maxBodyBytes = 64 * 1024 * 1024;
 /** Headers that apply to a single connection. */
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer']);
 
+type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
+
 /**
  * Serves the private flow to programs on this machine, in the dialects of `makeDialects`. It drops the credentials that
  * they send.
  */
-export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, response: ServerResponse) => void {
+export const proxyHandler = (options: ProxyOptions): OnRequest => proxyListeners(options).onRequest;
+
+/** The same with the WebSockets of the Responses API. */
+export function proxyListeners(options: ProxyOptions): {
+  readonly onRequest: OnRequest;
+  readonly sockets: ResponsesSockets;
+} {
   const serveDialect = makeDialects({
     models: { rules: [], fallback: undefined },
     onNote: () => undefined,
     ...options,
   });
-  return (request, response) => {
-    serve({ serveDialect, requireCaller: options.requireCaller }, request, response).catch((error: unknown) => {
+  const { requireCaller } = options;
+  const onError = (error: unknown): void => options.onUnexpected(nameOf(error));
+  const sockets = new ResponsesSockets({ serveDialect, requireCaller, maxBodyBytes, onError });
+  const onRequest: OnRequest = (request, response) => {
+    serve({ serveDialect, requireCaller }, request, response).catch((error: unknown) => {
       if (!response.destroyed) options.onUnexpected(nameOf(error));
       // The socket sends what was written before it closes: the service's error comes last, and is not whole.
       if (response.socket === null) response.destroy();
       else response.socket.destroySoon();
     });
   };
+  return { onRequest, sockets };
 }
 
 function nameOf(error: unknown): string {
@@ -80,19 +93,20 @@ async function answerTo(
       signal,
     });
   } catch (error) {
-    if (readsMessages(request)) return writtenAnswer(messagesFailure(await failureOf(error)));
+    const failure = failureOfPath(request.url ?? '/');
+    if (failure !== undefined) return writtenAnswer(failure(await failureOf(error)));
     if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
     if (error instanceof ClientError) return answerFrom(answerOfFailure(error));
     throw error;
   }
 }
 
-/** Whether the caller reads errors in Anthropic's shape. */
-const readsMessages = ({ url = '' }: IncomingMessage): boolean => /^\/v1\/messages(?:[/?]|$)/.test(url);
-
 function pathOf({ url = '/' }: IncomingMessage): string {
-  if (url.startsWith('/v1/')) return url;
-  throw new ServiceError('not_found', { message: 'This path does not exist. The base URL of this proxy ends in /v1.' });
+  if (/^\/v1(?:beta|alpha)?\//.test(url)) return url;
+  throw new ServiceError('not_found', {
+    message:
+      'This path does not exist. The base URL of this proxy ends in /v1, and for Google’s clients it has no path.',
+  });
 }
 
 type Decode = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;

@@ -1,15 +1,29 @@
+import { randomUUID } from 'node:crypto';
 import {
+  type ChatFailure,
+  countGeminiTokens,
   countTokens,
+  type GeminiCall,
+  geminiCall,
+  geminiFailure,
+  geminiModel,
+  geminiModels,
+  KeptAnswers,
   type ModelRule,
   messagesFailure,
   messagesModels,
   parseExact,
+  prepareResponse,
+  type ResponsesOptions,
   readResponsesRequest,
   responsesFailure,
+  translateCompaction,
+  translateGemini,
   translateMessages,
   translateResponses,
+  type WrittenAnswer,
 } from '@sotto/dialects';
-import { asObject, operationPaths, parseJson } from '@sotto/wire';
+import { asObject, operationPaths, parseJson, ServiceError } from '@sotto/wire';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
 import { SentRequests } from '../private/sent-requests.ts';
@@ -22,15 +36,19 @@ export interface DialectOptions {
   readonly onNote: (text: string) => void;
 }
 
-export type ServeDialect = (asked: AskedRequest) => Promise<ContentAnswer>;
+/** A request of a tool, by a request of its own or within a socket. */
+export type DialectRequest = AskedRequest & { readonly isSocket?: boolean };
+export type ServeDialect = (asked: DialectRequest) => Promise<ContentAnswer>;
 
 /**
- * Returns the function that answers the requests of tools. Anthropic's Messages (Claude Code) and OpenAI's Responses
- * (Codex) are translated into chat completions and back. Everything else goes through the private flow as it is.
+ * Returns the function that answers the requests of tools. Anthropic's Messages (Claude Code), OpenAI's Responses (Codex)
+ * and Google's Gemini API (Gemini CLI) are translated into chat completions and back. Everything else goes through the
+ * private flow as it is.
  */
 export function makeDialects({ exchange, models: naming, onNote }: DialectOptions): ServeDialect {
   const catalog = new ModelCatalog({ exchange, ...naming, now: Date.now });
   const broken = new SentRequests(Date.now);
+  const kept = new KeptAnswers();
   const noted = new Set<string>();
   const note = (text: string): void => {
     if (noted.has(text) || noted.size >= maxNotes) return;
@@ -42,15 +60,39 @@ export function makeDialects({ exchange, models: naming, onNote }: DialectOption
     await catalog.ready();
     return serveTranslation({ exchange, asked, models: catalog.models, route, isAgent, broken, note });
   };
+  const prepare = async ({ body }: AskedRequest): Promise<ContentAnswer> => {
+    await catalog.ready();
+    try {
+      const events = prepareResponse(parseExact(body), catalog.models, kept, randomUUID());
+      return writtenAnswer({ status: 200, headers: { 'content-type': 'text/event-stream' }, body: events });
+    } catch (error) {
+      return writtenAnswer(responsesFailure(await failureOf(error), { isCodex: false, translation: undefined }));
+    }
+  };
+  const serveGemini = async (asked: AskedRequest, call: GeminiCall): Promise<ContentAnswer> => {
+    if (call.method === 'countTokens') return count(asked.body, countGeminiTokens, geminiFailure);
+    if (!/^(?:generate|streamGenerate)Content$/.test(call.method)) return notOfGoogles();
+    const route: DialectRoute = {
+      translate: (value, models) => translateGemini(value, call, models),
+      failure: geminiFailure,
+    };
+    return translate(asked, route, /^GeminiCLI/.test(asked.header('user-agent') ?? ''));
+  };
   return async (asked) => {
     const caller = callerOf(asked.header);
+    const call = geminiCall(asked.path);
+    if (asked.method === 'POST' && call !== undefined) return serveGemini(asked, call);
+    if (isGoogles(asked.path)) return listGeminiModels(catalog, asked);
     switch (`${asked.method} ${asked.path.replace(/\?.*$/, '')}`) {
       case 'POST /v1/messages':
         return translate(asked, messagesRoute, caller.isAgent);
       case 'POST /v1/messages/count_tokens':
-        return count(asked);
+        return count(asked.body, countTokens, messagesFailure);
       case 'POST /v1/responses':
-        return translate(asked, responsesRoute(caller), caller.isAgent);
+        if (asked.isSocket && asObject(parseJson(asked.body))?.generate === false) return prepare(asked);
+        return translate(asked, responsesRoute({ ...caller, kept, keepsAll: asked.isSocket ?? false }), caller.isAgent);
+      case 'POST /v1/responses/compact':
+        return translate(asked, responsesRoute({ ...caller, kept }, translateCompaction), caller.isAgent);
       case 'GET /v1/models':
         return listModels(exchange, catalog, asked, caller);
       case `POST ${operationPaths.chat}`:
@@ -67,18 +109,53 @@ const maxNotes = 256;
 
 const messagesRoute: DialectRoute = { translate: translateMessages, failure: messagesFailure };
 
-const responsesRoute = ({ isCodex }: Caller): DialectRoute => ({
-  translate: (value, models) => translateResponses(value, models, isCodex),
-  failure: (failure, translation) => responsesFailure(failure, { isCodex, translation }),
+const responsesRoute = (options: ResponsesOptions, translate = translateResponses): DialectRoute => ({
+  translate: (value, models) => translate(value, models, options),
+  failure: (failure, translation) => responsesFailure(failure, { isCodex: options.isCodex, translation }),
 });
 
-async function count({ body }: AskedRequest): Promise<ContentAnswer> {
+async function count(
+  body: string,
+  counts: (value: unknown) => object,
+  failure: (failure: ChatFailure) => WrittenAnswer,
+): Promise<ContentAnswer> {
   try {
-    const counted = JSON.stringify(countTokens(parseJson(body)));
-    return writtenAnswer({ status: 200, headers: { 'content-type': 'application/json' }, body: counted });
+    return answerOf(counts(parseJson(body)));
   } catch (error) {
-    return writtenAnswer(messagesFailure(await failureOf(error)));
+    return writtenAnswer(failure(await failureOf(error)));
   }
+}
+
+const answerOf = (value: object): ContentAnswer =>
+  writtenAnswer({
+    status: 200,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    body: JSON.stringify(value),
+  });
+
+/** Whether a path is one of Google's API alone. */
+const isGoogles = (path: string): boolean => /^\/v1(?:beta|alpha)\//.test(path);
+
+/** Returns how errors of a path are written, if not as OpenAI writes them. */
+export function failureOfPath(path: string): ((failure: ChatFailure) => WrittenAnswer) | undefined {
+  if (/^\/v1\/messages(?:[/?]|$)/.test(path)) return messagesFailure;
+  return isGoogles(path) || geminiCall(path) !== undefined ? geminiFailure : undefined;
+}
+
+/** Lists the models as Google's API does, or describes one. */
+async function listGeminiModels(catalog: ModelCatalog, { method, path }: AskedRequest): Promise<ContentAnswer> {
+  const [found, name] = /^\/v1(?:beta|alpha)\/models(?:\/([^?]+))?(?:\?|$)/.exec(path) ?? [];
+  if (method !== 'GET' || found === undefined) return notOfGoogles();
+  await catalog.ready();
+  if (name === undefined) return answerOf(geminiModels(catalog.list));
+  const model = catalog.models.find(catalog.models.resolve(decodeURIComponent(name)));
+  return model === undefined ? notOfGoogles() : answerOf(geminiModel(model));
+}
+
+async function notOfGoogles(): Promise<ContentAnswer> {
+  const message =
+    'Of Google’s API, this proxy has `generateContent`, `streamGenerateContent` and `countTokens` of a model of the catalog, and the list of models.';
+  return writtenAnswer(geminiFailure(await failureOf(new ServiceError('not_found', { message }))));
 }
 
 /** Lists the models in the form that the caller reads. */
@@ -88,16 +165,15 @@ async function listModels(
   asked: AskedRequest,
   { readsAnthropic }: Caller,
 ): Promise<ContentAnswer> {
-  const json = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   if (readsAnthropic) {
     await catalog.ready();
-    return writtenAnswer({ status: 200, headers: json, body: JSON.stringify(messagesModels(catalog.list)) });
+    return answerOf(messagesModels(catalog.list));
   }
   const isCodex = /[?&]client_version=/.test(asked.path);
   const answer = await exchange.ask(isCodex ? { ...asked, path: '/v1/models' } : asked);
   if (!isCodex || answer.status !== 200) return answer;
   const listed = asObject(await answer.toResponse().json());
-  return writtenAnswer({ status: 200, headers: json, body: JSON.stringify({ ...listed, models: codexModels }) });
+  return answerOf({ ...listed, models: codexModels });
 }
 
 /**

@@ -70,7 +70,7 @@ async function answerTo(served: ServedRequest, translation: Translation): Promis
   const headers = [...kept, ...requestId];
   const breaks = (): Promise<void> => broken.remember(conversationOf(translation));
   if (body.stream === true) {
-    const type = ['content-type', 'text/event-stream'] as const;
+    const type = ['content-type', translation.streamType ?? 'text/event-stream'] as const;
     return contentAnswer([...headers, type], translated(answer, translation, { signal: asked.signal, breaks }));
   }
   const whole = await wholeOf(answer, { signal: asked.signal, breaks });
@@ -124,7 +124,7 @@ async function* translated(
     reader.end();
   } catch (error) {
     if (signal.aborted) throw error;
-    out += writer.fail(brokenOff);
+    out += writer.fail(error instanceof UnwritableAnswer ? { ...brokenOff, message: error.message } : brokenOff);
   }
   const last = taken(writer.end());
   if (!writer.isWhole) await breaks();

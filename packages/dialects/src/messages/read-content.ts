@@ -1,4 +1,4 @@
-import { type ImagePart, type SeenPart, type TextPart, unreadable } from '../chat-body.ts';
+import { type ImagePart, missingDocument, type SeenPart, type TextPart, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 
 type CacheMark = NonNullable<TextPart['cache_control']>;
@@ -67,7 +67,7 @@ function readDocument(block: JsonObject, param: string): SeenPart[] {
     return title === undefined ? parts : [{ type: 'text', text: title }, ...parts];
   }
   const kind = asString(source.media_type) ?? 'unknown type';
-  return [{ type: 'text', text: `${heading}[A document (${kind}) was attached. This service cannot pass it on.]` }];
+  return [{ type: 'text', text: heading + missingDocument(kind) }];
 }
 
 function searchResultText(block: JsonObject): string {

@@ -169,7 +169,14 @@ describe('tools', () => {
     const { body, notes } = read({ tools: [...hosted, bash] });
     expect(body.tools).toEqual([chatTool]);
     expect(notes).toEqual(['Left out tools that only Anthropic can run: web_search, str_replace_based_edit_tool.']);
-    expect(read({ tools: hosted, tool_choice: { type: 'auto' } }).body).toEqual(chat());
+  });
+
+  it.each([
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools', 'web_search'],
+    [{ mcp_servers: [{ type: 'url', name: 'files', url: 'https://mcp.test' }] }, 'mcp_servers', 'files'],
+  ])('that only the vendor can run are refused if the model would have no others: %j', (more, param, name) => {
+    const message = `Only Anthropic can run \`${name}\`. This service runs no tools: offer your own.`;
+    expect(() => read(more)).toThrow(expect.objectContaining({ type: 'invalid_request', param, message }));
   });
 
   it('that are left out cannot be forced', () => {

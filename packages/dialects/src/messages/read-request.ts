@@ -1,6 +1,6 @@
-import { type ChatBody, unreadable } from '../chat-body.ts';
-import { asArray, asNumber, asObject, type JsonObject } from '../json.ts';
-import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
+import { type ChatBody, onlyForeignTools, unreadable } from '../chat-body.ts';
+import { asArray, asNumber, asObject, asObjects, type JsonObject } from '../json.ts';
+import { commonEffort, commonFields, effortOfBudget, requestObject } from '../request-fields.ts';
 import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { readMessages } from './read-messages.ts';
@@ -22,6 +22,8 @@ export interface ReadRequest {
 export function readMessagesRequest(value: unknown, models: Models): ReadRequest {
   const request = requestObject(value);
   if (request.thread != null) throw unreadable(noThreads, 'thread');
+  const servers = (asObjects(request.mcp_servers) ?? []).map(({ name, url }) => String(name ?? url));
+  if (servers.length > 0) throw onlyForeignTools(servers, 'Anthropic', 'mcp_servers');
   const offered = readTools(request);
   const body: ChatBody = {
     ...commonFields(request, request.max_tokens, models),
@@ -34,6 +36,7 @@ export function readMessagesRequest(value: unknown, models: Models): ReadRequest
     ...readFormat(request),
   };
   const { dropped } = offered;
+  if (offered.tools.length === 0 && dropped.length > 0) throw onlyForeignTools(dropped, 'Anthropic');
   const notes = dropped.length === 0 ? [] : [`Left out tools that only Anthropic can run: ${dropped.join(', ')}.`];
   return { body, notes, names: offered.names };
 }
@@ -54,10 +57,6 @@ function readFormat(request: JsonObject): Pick<ChatBody, 'response_format'> {
   return { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } };
 }
 
-/** Budgets in tokens below which thinking counts as a low and as a medium effort. Agents offer 4,000, 10,000 and 32,000. */
-const lowBelow = 4096;
-const mediumBelow = 16_384;
-
 /**
  * Reads `thinking` and `output_config.effort` as a reasoning selection. The service fits it to the model:
  *
@@ -73,11 +72,6 @@ function readThinking(body: JsonObject): Pick<ChatBody, 'reasoning' | 'reasoning
   if (thinking?.type === 'disabled') return { reasoning: { enabled: false } };
   const effort = commonEffort(asObject(body.output_config)?.effort);
   if (effort !== undefined) return { reasoning_effort: effort };
-  if (thinking?.type === 'enabled') return { reasoning_effort: effortOf(asNumber(thinking.budget_tokens)) };
+  if (thinking?.type === 'enabled') return { reasoning_effort: effortOfBudget(asNumber(thinking.budget_tokens)) };
   return thinking?.type === 'adaptive' ? { reasoning: { enabled: true } } : {};
-}
-
-function effortOf(budget = mediumBelow): string {
-  if (budget < lowBelow) return 'low';
-  return budget < mediumBelow ? 'medium' : 'high';
 }

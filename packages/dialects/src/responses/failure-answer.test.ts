@@ -3,12 +3,15 @@ import { brokenOff, type ChatFailure } from '../chat-failure.ts';
 import { models } from '../testing/answers.ts';
 import { eventsIn } from '../testing/run-stream.ts';
 import { responsesFailure } from './failure-answer.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import { translateResponses } from './translate.ts';
 
 const failure = (more: Partial<ChatFailure>): ChatFailure => ({ ...brokenOff, requestId: 'req_1', ...more });
 const overflow = { promptTokens: 10, limit: 5 };
 const ask = (more: Partial<ChatFailure>, { isCodex = false, stream = true } = {}) => {
-  const translation = translateResponses({ model: 'acme/small', input: 'hi', stream }, models, isCodex);
+  const translation = translateResponses({ model: 'acme/small', input: 'hi', stream }, models, {
+    ...{ isCodex, kept: new KeptAnswers() },
+  });
   return responsesFailure(failure(more), { isCodex, translation });
 };
 /** The error in the stream that Codex gets, or the status of an answer without one. */

@@ -36,7 +36,8 @@ const codes: Readonly<Record<string, string>> = {
 
 export function openAiError({ code, message, param, overflow }: ChatFailure): OpenAiError {
   const isOther = code === 'context_too_large' && overflow === undefined;
-  const known = isOther ? code : (codes[code] ?? code);
+  const isUnkept = param === 'previous_response_id';
+  const known = isUnkept ? 'previous_response_not_found' : isOther ? code : (codes[code] ?? code);
   return { type: code, code: known, message, param: param ?? null };
 }
 

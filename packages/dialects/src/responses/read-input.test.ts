@@ -150,13 +150,9 @@ describe('the items of an input', () => {
   });
 
   it('leave out traces of OpenAI’s own tools, and say so', () => {
-    const input = [
-      { type: 'web_search_call', status: 'completed' },
-      { type: 'compaction', encrypted_content: 'x' },
-      said('Hi.'),
-    ];
+    const input = [{ type: 'web_search_call', status: 'completed' }, said('Hi.')];
     const { messages, dropped } = readInput({ input });
     expect(messages).toEqual([{ role: 'assistant', content: 'Hi.' }]);
-    expect(dropped).toEqual(['web_search_call', 'compaction']);
+    expect(dropped).toEqual(['web_search_call']);
   });
 });

@@ -13,12 +13,14 @@ import {
 import { asArray, asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { openReasoning } from '../reasoning-envelope.ts';
 import { chatName } from '../tool-names.ts';
+import { type BuiltInName, builtInOutput, builtInTools } from './built-in-tools.ts';
+import { readCompaction } from './compaction.ts';
 
 type ChatMessages = ChatBody['messages'];
 
 export interface ReadInput {
   readonly messages: ChatMessages;
-  /** The types of items that were left out: traces of tools that OpenAI ran, and of its own compaction. */
+  /** The types of items that were left out: traces of tools that OpenAI ran. */
   readonly dropped: readonly string[];
 }
 
@@ -65,13 +67,29 @@ class InputReader {
       case 'custom_tool_call':
         this.#call(item, JSON.stringify({ input: asString(item.input) ?? '' }));
         return;
+      case 'apply_patch_call':
+        this.#builtInCall(item, 'apply_patch');
+        return;
+      case 'shell_call':
+        this.#builtInCall(item, 'shell');
+        return;
       case 'local_shell_call':
-        this.#call({ ...item, name: 'local_shell' }, JSON.stringify(asObject(item.action) ?? {}));
+        this.#builtInCall(item, 'local_shell');
         return;
       case 'function_call_output':
       case 'custom_tool_call_output':
+        this.#output(item, readOutput(item.output, `${param}.output`));
+        return;
+      case 'apply_patch_call_output':
+      case 'shell_call_output':
       case 'local_shell_call_output':
-        this.#output(item, `${param}.output`);
+        this.#output(item, builtInOutput(item));
+        return;
+      case 'compaction':
+      case 'context_compaction':
+        this.#add({ role: 'user', content: readCompaction(item, param) });
+        return;
+      case 'compaction_trigger':
         return;
       case 'item_reference':
         throw unreadable('An `item_reference` names an item that the service would have kept. It keeps none.', param);
@@ -127,10 +145,14 @@ class InputReader {
     this.#open().calls.push({ id, type: 'function', function: { name, arguments: text } });
   }
 
-  #output(item: JsonObject, param: string): void {
+  #builtInCall(item: JsonObject, name: BuiltInName): void {
+    this.#call({ ...item, name }, JSON.stringify(builtInTools[name].read(item)));
+  }
+
+  #output(item: JsonObject, content: string | SeenPart[]): void {
     this.end();
     const id = asString(item.call_id) ?? asString(item.id) ?? '';
-    this.#messages.push({ role: 'tool', tool_call_id: id, content: readOutput(item.output, param) });
+    this.#messages.push({ role: 'tool', tool_call_id: id, content });
   }
 
   #open(): AssistantTurn {

@@ -1,6 +1,7 @@
 import { type ChatBody, type ChatTool, type ChatToolChoice, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
-import { chatName, type NamedTool, ToolNames } from '../tool-names.ts';
+import { chatName, ToolNames } from '../tool-names.ts';
+import { builtInOf, builtInTools } from './built-in-tools.ts';
 
 export interface ReadTools {
   readonly tools: ChatTool[];
@@ -26,14 +27,14 @@ function addTool(read: ReadTools, tool: JsonObject, namespace: string | undefine
       for (const inner of asObjects(tool.tools) ?? []) addTool(read, inner, asString(tool.name));
       return;
     default:
-      read.dropped.push(asString(tool.type) ?? 'unnamed');
+      addBuiltIn(read, tool);
   }
 }
 
 function addOwnTool(
   { tools, names }: ReadTools,
   tool: JsonObject,
-  { kind, namespace }: Pick<NamedTool, 'kind' | 'namespace'>,
+  { kind, namespace }: { readonly kind: 'function' | 'custom'; readonly namespace: string | undefined },
 ): void {
   const own = { kind, name: asString(tool.name) ?? '', namespace };
   if (names.has(chatName(own))) return;
@@ -46,6 +47,16 @@ function addOwnTool(
       strict: tool.strict === true || undefined,
     },
   });
+}
+
+function addBuiltIn({ tools, names, dropped }: ReadTools, tool: JsonObject): void {
+  const kind = builtInOf(tool);
+  if (kind === undefined) dropped.push(asString(tool.type) ?? 'unnamed');
+  else if (!names.has(kind)) {
+    const { description, parameters } = builtInTools[kind];
+    const name = names.add({ kind, name: kind, namespace: undefined });
+    tools.push({ type: 'function', function: { name, description, parameters } });
+  }
 }
 
 /** A custom tool becomes a function with this one parameter. */
@@ -93,6 +104,8 @@ function readChoice(value: unknown): ChatToolChoice | undefined {
   if (choice.type === 'function' || choice.type === 'custom') {
     return { type: 'function', function: { name: nameOfChoice(choice) } };
   }
+  const builtIn = builtInOf(choice);
+  if (builtIn !== undefined) return { type: 'function', function: { name: builtIn } };
   const message = `\`tool_choice\` forces \`${asString(choice.type) ?? ''}\`, a hosted tool. This service runs no tools.`;
   throw unreadable(message, 'tool_choice');
 }

@@ -1,6 +1,9 @@
 import type { AnswerBlock, BlockStart } from '../answer-blocks.ts';
+import { asObject, parseExact } from '../json.ts';
 import { sealReasoning } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
+import { UnwritableAnswer } from '../translation.ts';
+import { builtInTools } from './built-in-tools.ts';
 import { customInput } from './custom-input.ts';
 
 /** The id of an item: its kind, the id of its answer, and its place. */
@@ -10,8 +13,10 @@ export const itemId = (block: BlockStart, names: ToolNames, answerId: string, in
 function prefixOf(block: BlockStart, names: ToolNames): string {
   if (block.kind === 'reasoning') return 'rs';
   if (block.kind !== 'call') return 'msg';
-  return names.named(block.name).kind === 'custom' ? 'ctc' : 'fc';
+  return prefixes[names.named(block.name).kind];
 }
+
+const prefixes = { function: 'fc', custom: 'ctc', apply_patch: 'apc', shell: 'sh', local_shell: 'lsh' } as const;
 
 /** Writes an item before its text: the start of what `doneItem` writes. */
 export function startedItem(block: BlockStart, id: string, names: ToolNames): object {
@@ -55,6 +60,12 @@ interface CallParts {
 
 function callItem(call: Extract<BlockStart, { kind: 'call' }>, { id, names, status, text }: CallParts): object {
   const { kind, name, namespace } = names.named(call.name);
+  if (kind !== 'function' && kind !== 'custom') {
+    const args = asObject(parseExact(text ?? '{}'));
+    if (args === undefined)
+      throw new UnwritableAnswer(`The model called \`${kind}\` with arguments that are no JSON object.`);
+    return { id, type: `${kind}_call`, status, call_id: call.id, ...builtInTools[kind].write(args) };
+  }
   const named = { status, call_id: call.id, name, ...(namespace === undefined ? {} : { namespace }) };
   return kind === 'custom'
     ? { id, type: 'custom_tool_call', ...named, input: text === undefined ? '' : customInput(text) }

@@ -14,6 +14,13 @@ export interface ResponseState {
   readonly output: readonly object[];
 }
 
+/** A response, of which only these fields are read here. */
+export interface ResponseObject {
+  readonly id: string;
+  readonly output: readonly object[];
+  readonly [field: string]: unknown;
+}
+
 /** How an answer stands. */
 export interface ResponseStanding {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -23,7 +30,7 @@ export interface ResponseStanding {
 }
 
 /** Writes a whole chat answer as a response. */
-export function writeResponse(answer: ChatAnswer, asked: JsonObject, names: ToolNames): object {
+export function writeResponse(answer: ChatAnswer, asked: JsonObject, names: ToolNames): ResponseObject {
   const { created: createdAt, model, usage } = answer;
   const choice = answer.choices[0];
   const answerId = answerIdOf(answer.id);
@@ -43,7 +50,7 @@ export function standingAtEnd(
 }
 
 /** Writes a response with every field that OpenAI's types require. It repeats the settings of the request. */
-export function responseObject(state: ResponseState, standing: ResponseStanding, asked: JsonObject): object {
+export function responseObject(state: ResponseState, standing: ResponseStanding, asked: JsonObject): ResponseObject {
   const reasoning = asObject(asked.reasoning);
   return {
     id: `resp_${state.answerId}`,
@@ -59,7 +66,7 @@ export function responseObject(state: ResponseState, standing: ResponseStanding,
     model: state.model,
     output: state.output,
     parallel_tool_calls: asked.parallel_tool_calls ?? true,
-    previous_response_id: null,
+    previous_response_id: asked.previous_response_id ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     store: false,
     temperature: asked.temperature ?? null,
@@ -74,7 +81,7 @@ export function responseObject(state: ResponseState, standing: ResponseStanding,
 }
 
 /** Writes the counts of a chat answer. Both interfaces count cached tokens within the prompt's. */
-const responseUsage = (usage: AnswerUsage): object => ({
+export const responseUsage = (usage: AnswerUsage): object => ({
   input_tokens: usage.prompt_tokens,
   input_tokens_details: {
     cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,

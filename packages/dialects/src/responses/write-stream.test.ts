@@ -8,7 +8,7 @@ const names = new ToolNames();
 names.add({ kind: 'custom', name: 'apply_patch', namespace: undefined });
 
 const stream = (isCodex = false): ResponseStream =>
-  new ResponseStream({ asked: {}, names, requested: 'asked/model', isCodex });
+  new ResponseStream({ asked: {}, names, requested: 'asked/model', isCodex, onWhole: () => undefined });
 const write = (events: readonly object[], writer = stream()) =>
   eventsIn(events.map((event) => writer.chunk(event)).join('') + writer.end());
 const said = (message: SaidMessage, finish?: string, writer?: ResponseStream) =>

@@ -16,6 +16,8 @@ export interface ResponseStreamParts {
   readonly requested: string;
   /** Whether Codex asks. It would repeat an answer that is incomplete or failed in the usual form. */
   readonly isCodex: boolean;
+  /** Called with the id and the items of an answer that is whole. */
+  readonly onWhole: (id: string, output: readonly object[]) => void;
 }
 
 /**
@@ -33,6 +35,7 @@ export class ResponseStream extends AnswerStream {
   #kind: BlockStart['kind'] | undefined;
   #itemId = '';
   #custom: CustomInputReader | undefined;
+  #isBuiltIn = false;
   #hasPart = false;
 
   constructor(parts: ResponseStreamParts) {
@@ -57,6 +60,7 @@ export class ResponseStream extends AnswerStream {
 
   protected writeEnd({ finishReason, usage }: AnswerEnd): void {
     const standing = standingAtEnd(finishReason, usage);
+    this.#parts.onWhole(`resp_${this.#answerId}`, this.#output);
     // Codex runs the turn again after `response.incomplete`, and would pay for it again.
     const type = this.#parts.isCodex ? 'completed' : standing.status;
     this.#event(`response.${type}`, { response: this.#response(standing) });
@@ -79,8 +83,11 @@ export class ResponseStream extends AnswerStream {
     this.#kind = block.kind;
     this.#hasPart = false;
     this.#itemId = itemId(block, names, this.#answerId, this.#output.length);
-    const isCustom = block.kind === 'call' && names.named(block.name).kind === 'custom';
-    this.#custom = isCustom ? new CustomInputReader() : undefined;
+    const call = block.kind === 'call' ? names.named(block.name).kind : undefined;
+    this.#custom = call === 'custom' ? new CustomInputReader() : undefined;
+    // The item of a built-in tool has no place for arguments that are not whole.
+    this.#isBuiltIn = call !== undefined && call !== 'custom' && call !== 'function';
+    if (this.#isBuiltIn) return;
     this.#itemEvent('response.output_item.added', { item: startedItem(block, this.#itemId, names) });
   }
 
@@ -111,7 +118,8 @@ export class ResponseStream extends AnswerStream {
         this.#endSummary(block.text);
         break;
       case 'call':
-        this.#endCall(block.text);
+        if (this.#isBuiltIn) this.#itemEvent('response.output_item.added', { item });
+        else this.#endCall(block.text);
         break;
       default:
         this.#endPart(block);
@@ -121,6 +129,7 @@ export class ResponseStream extends AnswerStream {
   }
 
   #callText(text: string): void {
+    if (this.#isBuiltIn) return;
     if (this.#custom === undefined) {
       this.#partEvent('response.function_call_arguments.delta', { delta: text });
       return;

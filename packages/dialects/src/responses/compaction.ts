@@ -1,0 +1,124 @@
+import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
+import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
+import { type ChatBody, unreadable } from '../chat-body.ts';
+import { brokenOff, type ChatFailure } from '../chat-failure.ts';
+import type { AnswerChunk } from '../chat-stream.ts';
+import type { JsonObject } from '../json.ts';
+import { openSummary, sealSummary } from '../reasoning-envelope.ts';
+import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
+import { codexError, openAiError } from './failure-answer.ts';
+import { answerIdOf, responseObject, responseUsage, standingAtEnd } from './write-response.ts';
+
+/** The item at the end of an input that asks for a compaction of the conversation before it. */
+export const compactionTrigger = { type: 'compaction_trigger' } as const;
+
+const prompt = `Summarise this conversation for a model that continues the task without seeing it. State what the user asked \
+for and prefers, what was done and decided and why, what each file, command and result that still matters was, and what is \
+left to do, with names and numbers as they are. Write the summary alone, and call no tool.`;
+
+/** Turns a request into one for the summary of its conversation. Its tools stay, so that caches of the prompt hold. */
+export const asksForSummary = ({ response_format: _, ...body }: ChatBody): ChatBody => ({
+  ...body,
+  messages: [...body.messages, { role: 'user', content: prompt }],
+  ...(body.tools === undefined ? {} : { tool_choice: 'none' }),
+});
+
+/** Reads a compaction item as what the model is told. Throws for one of another service: all before it would be lost. */
+export function readCompaction({ encrypted_content: sealed }: JsonObject, param: string): string {
+  const summary = openSummary(sealed);
+  if (summary !== undefined)
+    return `The conversation before this was shortened. This is its summary. Continue from it.\n\n${summary}`;
+  throw unreadable(
+    `\`${param}\` is a summary that only the service which wrote it can read: begin a new conversation.`,
+    param,
+  );
+}
+
+const compactionItem = (answerId: string, summary: string): JsonObject => ({
+  id: `cmp_${answerId}`,
+  type: 'compaction',
+  encrypted_content: sealSummary(summary),
+});
+
+const noSummary = 'The model wrote no summary of the conversation.';
+
+/** Returns the item of a whole answer. Throws an `UnwritableAnswer` if the model wrote no summary. */
+export function compactionOf({ id, choices: [choice] }: ChatAnswer): JsonObject {
+  const blocks = choice === undefined ? [] : blocksOf(choice.message);
+  const summary = blocks.flatMap((block) => (block.kind === 'text' ? block.text : [])).join('');
+  if (summary === '') throw new UnwritableAnswer(noSummary);
+  return compactionItem(answerIdOf(id), summary);
+}
+
+/** The most characters of the user's messages that stay beside the summary: those of the end. */
+const keptChars = 80_000;
+
+/** Writes the answer of `POST /v1/responses/compact`: the latest messages of the user as they were, and the summary. */
+export function writeCompacted(answer: ChatAnswer, items: readonly JsonObject[]): object {
+  const said = items.filter(({ type = 'message', role }) => type === 'message' && role === 'user');
+  let left = keptChars;
+  const kept = said.toReversed().filter((item) => {
+    left -= JSON.stringify(item).length;
+    return left >= 0;
+  });
+  return {
+    id: `resp_${answerIdOf(answer.id)}`,
+    object: 'response.compaction',
+    created_at: answer.created,
+    output: [...kept.toReversed(), compactionOf(answer)],
+    usage: responseUsage(answer.usage),
+  };
+}
+
+/** Writes a streamed summary as the events of a response that has a compaction item alone. */
+export class CompactionStream extends AnswerStream {
+  readonly #asked: JsonObject;
+  readonly #isCodex: boolean;
+  #state: { answerId: string; createdAt: number; model: string };
+  #summary = '';
+
+  constructor({ asked, isCodex, requested }: { asked: JsonObject; isCodex: boolean; requested: string }) {
+    super();
+    this.#asked = asked;
+    this.#isCodex = isCodex;
+    this.#state = { answerId: 'local', createdAt: 0, model: requested };
+  }
+
+  protected writeStart({ id, model, created }: AnswerChunk): void {
+    this.#state = { answerId: answerIdOf(id), createdAt: created ?? 0, model: model ?? this.#state.model };
+    const response = responseObject({ ...this.#state, output: [] }, { status: 'in_progress' }, this.#asked);
+    this.event({ type: 'response.created', response });
+  }
+
+  protected writeKeepAlive(): void {
+    this.write(': keep-alive\n\n');
+  }
+
+  protected writeEnd({ finishReason, usage }: AnswerEnd): void {
+    if (this.#summary === '') {
+      this.writeFailure({ ...brokenOff, message: noSummary });
+      return;
+    }
+    const item = compactionItem(this.#state.answerId, this.#summary);
+    this.event({ type: 'response.output_item.added', output_index: 0, item });
+    this.event({ type: 'response.output_item.done', output_index: 0, item });
+    const standing = { ...standingAtEnd(finishReason, usage), status: 'completed' as const };
+    const response = responseObject({ ...this.#state, output: [item] }, standing, this.#asked);
+    this.event({ type: 'response.completed', response });
+  }
+
+  protected writeFailure(failure: ChatFailure): void {
+    this.start({});
+    const error = this.#isCodex ? codexError(failure) : openAiError(failure);
+    const response = responseObject({ ...this.#state, output: [] }, { status: 'failed', error }, this.#asked);
+    this.event({ type: 'response.failed', response });
+  }
+
+  onStart(): void {}
+
+  onText(): void {}
+
+  onEnd(block: AnswerBlock): void {
+    if (block.kind === 'text') this.#summary += block.text;
+  }
+}
