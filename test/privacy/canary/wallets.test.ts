@@ -242,7 +242,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
   // A quiet settlement passes the broker's log and metrics, a script of Redis and its stream, control's log, and Postgres. One that still had
   // its counts in one of them would link a request to the one before it.
   it('counts of a quiet request occur nowhere; those of an ordinary one are found', async () => {
-    const everything = { ...all, commands: commands.join('\n') };
+    const everything: Record<string, string> = { ...all, commands: commands.join('\n') };
     for (const [name, sink] of Object.entries(everything)) expect(timesIn(sink, tokens.quiet), name).toBe(0);
     for (const name of ['postgres', 'redis', 'commands'] as const)
       expect(timesIn(everything[name] ?? '', tokens.told), name).toBeGreaterThan(0);

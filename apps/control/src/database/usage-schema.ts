@@ -98,8 +98,8 @@ const ofDay = () => ({
 const byWorkspace = () => ({ workspaceId: uuid('workspace_id').notNull() });
 const byKey = () => ({ keyId: uuid('key_id').notNull() });
 const byRoute = () => ({
-  operation: text('operation').notNull(),
-  model: text('model').notNull(),
+  operation: text('operation'),
+  model: text('model'),
   provider: text('provider'),
   privacyClass: text('privacy_class'),
 });

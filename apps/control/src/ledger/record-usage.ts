@@ -89,14 +89,14 @@ export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSett
   ]);
 }
 
-/** Adds the inserted rows to a rollup, in the order of its unique index. A row without an operation has no place in one by operations. */
+/** Adds the inserted rows to a rollup, in the order of its unique index. */
 function addTo({ table, dimensions }: Rollup): string {
   const row = ['account_id', 'day', ...dimensions].join(', ');
   const atMost = (sum: string): string => `least(${sum}, ${maxSum})`;
   const added = Object.values(sums).map(atMost).join(', ');
   const raised = sumNames.map((name) => `${name} = ${atMost(`${table}.${name}::numeric + excluded.${name}`)}`);
   return `insert into ${table} (${row}, ${sumNames.join(', ')})
-    select ${row}, ${added} from added ${dimensions.includes('operation') ? 'where operation is not null ' : ''}group by ${row} order by ${row}
+    select ${row}, ${added} from added group by ${row} order by ${row}
     on conflict (${row}) do update set ${raised.join(', ')}`;
 }
 
