@@ -229,13 +229,13 @@ await describeStage(
         const own = killed % 2 === 0 ? purse(home, 'buy') : run(home, ['purse', 'buy', ...other]);
         own.child.stdin?.end(`${code}\n`);
         await own.outMatches(/about \$65 a month/);
-        await new Promise((resolve) => setTimeout(resolve, 150 * (1 + (killed % 12))));
+        await new Promise((resolve) => setTimeout(resolve, 30 * killed));
         own.child.kill('SIGKILL');
         await own.ended;
       }
       const last = purse(home, 'buy');
       const credits = (): number => {
-        const database = new DatabaseSync(file);
+        const database = new DatabaseSync(file, { timeout: 10_000 });
         const { count } = database.prepare('select count(*) as count from credits').get() as { count: number };
         database.close();
         return count;
