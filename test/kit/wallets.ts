@@ -68,8 +68,9 @@ export async function payingPerson(service: Service): Promise<Person> {
   return person;
 }
 
-export async function makeCode(service: Service, session: HeaderMap): Promise<string> {
-  const answer = await post(`${service.controlUrl}/credits/codes`, {}, session);
+/** Makes a code that permits so many lots. */
+export async function makeCode(service: Service, session: HeaderMap, lots = 1): Promise<string> {
+  const answer = await post(`${service.controlUrl}/credits/codes`, { lots }, session);
   expect(answer.status, answer.text).toBe(201);
   return creditCodeSchema.parse(answer.json).code;
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Settlement, sealAccountRef, shardOfWallet } from '@sotto/state';
+import { sealAccountRef, shardOfWallet, type ToldSettlement } from '@sotto/state';
 import type { Service, TestAccount } from '../kit/service.ts';
 
 /** Shared with the tests, so that they can write their own settlements. */
@@ -26,7 +26,7 @@ export async function shardOf({ pool }: Service, { accountId }: TestAccount): Pr
 }
 
 /** A settlement of 1,000 nano-USD, as a broker states it. Its account exists only if `accountRef` says so. */
-export const settlementOf = (changes: Partial<Settlement> = {}): Settlement => ({
+export const settlementOf = (changes: Partial<ToldSettlement> = {}): ToldSettlement => ({
   v: 1,
   id: randomBytes(16).toString('base64url'),
   kind: 'charge',

@@ -1,19 +1,16 @@
 /**
  * How well an operator who has both planes' logs, with exact times, guesses the account behind an anonymous wallet. The operator sees
  * each account's withdrawals and each wallet's deposit and spending. It learns from other people of the same kind how withdrawals and
- * deposits of one person relate, and names the account that fits best (a softmax over accounts). Where one batch is bought at a time of its
- * own, it tells possible lives of the accounts that fit one wallet. In `weeks` it also knows which wallets belong together, as requests
- * that name a person would tell. Their spending says when a person must buy the next batch, so that each purchase has its place, and an
- * account that cannot have paid is ruled out. Among those that can have paid, a particle filter tells how likely the purchases are.
- * Independent attacks found most of this.
+ * deposits of one person relate, and names the account that fits best (a softmax over accounts). In `weeks` it also knows which wallets
+ * belong together, as requests that name a person would tell. There it takes the best of three attacks: by the sum of what each wallet says,
+ * by the schedule, which it knows (`linked-wallets.ts`), and by both.
  *
- * Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`. It takes hours, and writes `computed.json`.
+ * Run it: `node --conditions=@sotto/source tools/wallet-guessing/guess.ts`. It takes many minutes, and writes `computed.json`.
  */
 import { writeFileSync } from 'node:fs';
 import { Random } from '../../test/kit/random.ts';
-import { bestByPurchases, learnPurchases } from './linked-wallets.ts';
+import { fittingSchedule, learnSchedules } from './linked-wallets.ts';
 import { type Deposit, days, guessedFrom, type Habits, habits, type Life, live, never } from './people.ts';
-import { Teller } from './possible-lives.ts';
 import { binOf, type Seen, step, type Weights } from './softmax.ts';
 
 /** People who buy when a run needs it do so three minutes before. The operator has exact times, so it learns that to the second. */
@@ -78,6 +75,12 @@ function featureScore(person: Life, deposit: Deposit, weights: Weights, into = n
   return score;
 }
 
+const nobody: Life = { withdrawals: [], deposits: [], hour: 0 };
+/** Among more accounts, the sum is only taken of those that fit the schedule, and fewer targets are asked about. */
+const most = 10_000;
+/** How much the sum counts beside the schedule. What wallets of one person say is not independent. */
+const shareOfSum = 0.3;
+
 /** An account that fits worse is given up before all its deposits are compared. */
 const hopeless = -60;
 
@@ -97,44 +100,11 @@ function best(people: readonly Life[], deposits: readonly Deposit[], weights: We
   return found;
 }
 
-/** Possible lives are told of so many accounts that fit one deposit best. */
-const listed = 20;
-
-/** For each deposit, the account whose purchases it makes likeliest. */
-function bestByLives(
-  people: readonly Life[],
-  deposits: readonly Deposit[],
-  { weights, teller }: { readonly weights: Weights; readonly teller: Teller },
-): number[] {
-  const lists = deposits.map((deposit) => {
-    const scores = people.map((person) => featureScore(person, deposit, weights));
-    const order = [...people.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
-    return new Set(order.slice(0, listed));
-  });
-  const named = deposits.map(() => ({ at: -1, ratio: -never }));
-  for (const [at, { withdrawals }] of people.entries()) {
-    const asked = [...deposits.keys()].filter((which) => lists[which]?.has(at));
-    if (asked.length === 0) continue;
-    const ratios = teller.ratios(
-      withdrawals,
-      asked.flatMap((which) => deposits[which] ?? []),
-    );
-    for (const [index, which] of asked.entries()) {
-      const ratio = ratios[index] ?? -never;
-      if (ratio > (named[which]?.ratio ?? -never)) named[which] = { at, ratio };
-    }
-  }
-  return named.map(({ at }) => at);
-}
-
 export interface Guessed {
   /** The share of people whose account was guessed right, from one deposit, and from six weeks of linked wallets. */
   readonly one: number;
   readonly weeks: number;
 }
-
-/** Whether possible lives tell more than features do. */
-const toldOf = ({ apart, batches }: Habits): boolean => apart && batches === 1;
 
 interface Question {
   readonly accounts: number;
@@ -150,46 +120,44 @@ function guessWith(random: Random, habit: Habits, { accounts, targets, linked }:
   const population = (count: number): Life[] => Array.from({ length: count }, () => live(random, habit));
   const learned = population(3000);
   const weights = learn(learned, random);
-  const purchases = habit.apart ? learnPurchases(learned, habit.batches, random) : [];
-  // An account that buys just before a run is known by the second.
-  const bestOfWeeks = (people: readonly Life[], wallets: readonly Deposit[]): number =>
-    habit.apart
-      ? bestByPurchases(people, wallets, { batches: habit.batches, weights: purchases, random })
-      : best(people, wallets, weights, random);
-  const byLives = toldOf(habit) ? new Teller(random) : undefined;
-  let [asked, one, many] = [0, 0, 0];
+  const known = { end: days * 24, weights: learnSchedules(learned, days * 24, random), random };
+  /** The guesses of the three attacks. */
+  const guesses = (people: readonly Life[], wallets: readonly Deposit[]): Record<keyof typeof many, number> => {
+    const fitting = fittingSchedule(people, wallets, known);
+    const both = fitting.map(({ at, score }) => {
+      const sum = wallets.reduce((all, wallet) => all + featureScore(people[at] ?? nobody, wallet, weights), 0);
+      return { at, score: score + shareOfSum * sum };
+    });
+    return {
+      sum: habit.schedule && people.length > most ? -1 : best(people, wallets, weights, random),
+      schedule: fitting[0]?.at ?? -1,
+      both: both.sort((a, b) => b.score - a.score)[0]?.at ?? -1,
+    };
+  };
+  let [asked, one] = [0, 0];
+  const many = { sum: 0, schedule: 0, both: 0 };
   while (asked < targets) {
     const people = population(accounts);
-    const singles: { readonly deposit: Deposit; readonly target: number }[] = [];
-    const inOne = Math.min(targets - asked, accounts < 1000 ? 5 : targets);
-    for (let left = inOne; left > 0; left -= 1) {
+    for (let left = Math.min(targets - asked, accounts < 1000 ? 5 : targets); left > 0; left -= 1) {
       const target = random.below(people.length);
       const wallets = people[target]?.deposits ?? [];
       const recent = wallets.filter(({ at }) => at >= guessedFrom);
       const single = recent[random.below(Math.max(1, recent.length))];
       asked += 1;
       if (single === undefined) continue;
-      if (byLives !== undefined) singles.push({ deposit: single, target });
-      else if (best(people, [single], weights, random) === target) one += 1;
-      if (asked <= linked && bestOfWeeks(people, wallets) === target) many += 1;
-    }
-    if (byLives !== undefined) {
-      const named = bestByLives(
-        people,
-        singles.map(({ deposit }) => deposit),
-        { weights, teller: byLives },
-      );
-      one += singles.filter(({ target }, which) => named[which] === target).length;
+      if (best(people, [single], weights, random) === target) one += 1;
+      if (asked > linked) continue;
+      const guessed = guesses(people, wallets);
+      for (const attack of ['sum', 'schedule', 'both'] as const) if (guessed[attack] === target) many[attack] += 1;
     }
   }
-  return { one: one / asked, weeks: many / Math.min(asked, linked) };
+  return { one: one / asked, weeks: Math.max(...Object.values(many)) / Math.min(asked, linked) };
 }
 
 /** The threat model's cell of a habit among so many accounts. */
 export function cellOf(habit: Habits, accounts: number): string {
-  // Possible lives take a fifth of a second for each.
-  const few = toldOf(habit) ? 1_000 : 2_000;
-  const { one, weeks } = guess(habit, { accounts, targets: accounts > 100 ? 400 : few, linked: 400, seed: 30 });
+  const targets = accounts > most ? 100 : accounts > 100 ? 400 : 2_000;
+  const { one, weeks } = guess(habit, { accounts, targets, linked: 400, seed: 30 });
   const percent = (share: number): string => (share < 0.01 ? '<1' : String(Math.round(share * 100)));
   return `${percent(one)} / ${percent(weeks)} %`;
 }
@@ -200,8 +168,7 @@ export function cellOf(habit: Habits, accounts: number): string {
  */
 export function sampleOf(habit: Habits): string {
   const random = new Random(30);
-  const targets = toldOf(habit) ? 15 : 40;
-  const { one, weeks } = guessWith(random, habit, { accounts: 20, targets, linked: targets });
+  const { one, weeks } = guessWith(random, habit, { accounts: 20, targets: 40, linked: 40 });
   return [one, weeks, random.next()].map((each) => each.toFixed(6)).join(' ');
 }
 

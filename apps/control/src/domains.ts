@@ -98,7 +98,7 @@ export async function lateDomains(
 }
 
 function ticketDomain(parts: Parts, options: ControlOptions): Domain {
-  const { state, pool, projector, keeper, now } = parts;
+  const { state, pool, projector, keeper, shards, now } = parts;
   const { config } = options;
   const { confidentialOrigin } = config;
   const { monthlyGrantNusd } = config.billing;
@@ -109,6 +109,7 @@ function ticketDomain(parts: Parts, options: ControlOptions): Domain {
     confidentialAddress: config.CONFIDENTIAL_ADDRESS,
     ticketSealingKey: config.TICKET_SEALING_KEY,
     accountRefKey: config.ACCOUNT_REF_KEY,
+    areBrokersQuiet: () => shards.epochs.areBrokersQuiet,
     ticketTtlMs: config.TICKET_TTL_S * 1000,
   });
 }

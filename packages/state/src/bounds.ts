@@ -38,8 +38,10 @@ export const closedMs = 60_000;
  * Bounds of the values that a driver accepts. Scripts compute in doubles and store values unchecked: a negative charge would
  * create money, and a NaN would disable a limit. Each function throws a `RangeError` that names the field.
  */
-export function assertRedeem({ amountNusd, estimatedTokens, free }: RedeemRequest): void {
+export function assertRedeem({ amountNusd, estimatedTokens, free, roundedNusd = amountNusd }: RedeemRequest): void {
   assertAmount('amountNusd', amountNusd);
+  assertAmount('roundedNusd', roundedNusd);
+  if (roundedNusd < amountNusd) throw new RangeError('roundedNusd is out of bounds: it is less than the amount');
   if (free === true && amountNusd > 0n) throw new RangeError('amountNusd is out of bounds: nothing that is free holds');
   assertCount('estimatedTokens', estimatedTokens);
 }

@@ -10,6 +10,7 @@ export {
   type Settlement,
   settlementSchema,
   signSettlement,
+  type ToldSettlement,
   verifySettlement,
 } from './envelopes/settlement.ts';
 export {

@@ -27,6 +27,8 @@ export const signedCreditsSchema = z.strictObject({
   signatures: z.array(base64urlField(signatureBytes)).max(creditsPerBatch),
   /** The wallet has more than a batch. Send another one. */
   more: z.literal(true).optional(),
+  /** The batches that the code has left. */
+  lots: z.int().min(0).optional(),
 });
 
 /** The issuer's name and keys, as clients pin them. `key` is an SPKI with the parameters of RFC 9578, in base64url. */

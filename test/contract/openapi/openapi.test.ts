@@ -244,12 +244,19 @@ describe('the service of `npm start`, by its own description', () => {
     const headers = await stage.signIn(person);
     await toControl('createOrder', 201, { headers, body: { package_id: 'usd-10', rail: 'test' } });
     await toControl('getCreditIssuer', 200);
-    await toControl('createCreditCode', 401, { body: {} });
-    const { code } = (await toControl('createCreditCode', 201, { headers, body: {} })).json as { code: string };
+    await toControl('createCreditCode', 401, { body: { lots: 1 } });
+    await toControl('createCreditCode', 400, { headers, body: {} });
+    const { code } = (await toControl('createCreditCode', 201, { headers, body: { lots: 1 } })).json as {
+      code: string;
+    };
+    await toControl('getCreditCode', 401);
+    await toControl('getCreditCode', 200, { headers });
     const batch = { key_id: stage.issuer.keyId, blinded: blindedNumbers() };
     await toControl('withdrawCredits', 400, { body: { code, ...batch, key_id: 'f'.repeat(64) } });
     await toControl('withdrawCredits', 403, { body: { ...batch, code: 'AAAA-AAAA-AAAA-AAAA' } });
     await toControl('withdrawCredits', 200, { body: { code, ...batch } });
+    await toControl('revokeCreditCode', 401);
+    await toControl('revokeCreditCode', 204, { headers });
     const secret = Buffer.alloc(32, 7).toString('base64url');
     const close_hash = createHash('sha256').update(secret).digest('base64url');
     const wallet = {

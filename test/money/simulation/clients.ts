@@ -1,4 +1,4 @@
-import { type Right, type Settlement, sealAccountRef, shownGeneration, signSettlement } from '@sotto/state';
+import { type Right, sealAccountRef, shownGeneration, signSettlement, type ToldSettlement } from '@sotto/state';
 import { firstGeneration, type Ground, macKey, mostPending, type Request, refKey, shard } from './ground.ts';
 import { Broken } from './rules.ts';
 
@@ -80,7 +80,7 @@ export function end(ground: Ground, request: Request | undefined): void {
     );
 }
 
-function settlementOf(request: Request): Settlement {
+function settlementOf(request: Request): ToldSettlement {
   const isCharge = request.chargeNusd > 0n;
   return {
     v: 1,

@@ -33,6 +33,8 @@ export type Operation =
       readonly right: StepRight;
       readonly units: number;
       readonly oddNusd: number;
+      /** How far the hold is rounded up, in units. Undefined: it is not. */
+      readonly rounding: number | undefined;
       readonly tokens: number;
       readonly staleBy: number;
     }
@@ -118,6 +120,7 @@ const redeem: fc.Arbitrary<Redeem> = fc.record({
   right,
   units,
   oddNusd: fc.constantFrom(0, 0, 0, 1),
+  rounding: fc.constantFrom(undefined, undefined, undefined, 0, 2, 60),
   tokens: fc.constantFrom(0, 5, 10, 30),
   staleBy,
 });

@@ -328,6 +328,32 @@ test.each([
   },
 );
 
+test.each([
+  ['broker.an-older-one', false],
+  ['broker.quiet.one', true],
+  [controlClient(), true],
+])('tickets may be quiet while %s is a member: %s', async (client, isQuiet) => {
+  const store = new MemoryStore(Date.now);
+  const state = createMemoryState({ store, newClient: controlClient });
+  const keeper = keeperOf(
+    state,
+    ledgerOf(new Map(), async () => new Map()),
+    [shard],
+  );
+  // A process that has not looked yet knows of no broker.
+  expect(keeper.areBrokersQuiet).toBe(false);
+  await keeper.maintain();
+  expect(keeper.areBrokersQuiet).toBe(true);
+  const other = createMemoryState({ store, newClient: () => client });
+  const join = () => other.join(shard, { declaration: undefined, leaseMs });
+  await join().catch(join);
+  await keeper.maintain();
+  expect(keeper.areBrokersQuiet).toBe(isQuiet);
+  await other.leave(shard);
+  await keeper.maintain();
+  expect(keeper.areBrokersQuiet).toBe(true);
+});
+
 test('the audit finds nothing wrong in a state that is being rebuilt, and finds it in one that is open', async () => {
   const state = createMemoryState({ store: new MemoryStore(Date.now) });
   const account = { id: 'account', wallet_id: 'wallet', balance_nusd: '5', version: '1' };

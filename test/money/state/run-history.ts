@@ -1,3 +1,4 @@
+import { maxNusd } from '@sotto/money';
 import type { RedeemRequest, SettleRequest, State } from '@sotto/state';
 import { monthOf } from '@sotto/state';
 import { expect } from 'vitest';
@@ -312,7 +313,10 @@ class HistoryRun {
       if (reply?.result === 'admitted') sent.month ??= reply.month;
       const isKnown = this.#before?.holds.has(holdId) || taken.some((other) => other.holdId === holdId);
       if (reply?.result === 'admitted' && !isKnown) {
-        taken.push({ key: sent.key, holdId, amountNusd });
+        const { heldNusd = amountNusd } = reply;
+        taken.push({ key: sent.key, holdId, amountNusd: heldNusd });
+        expect(heldNusd, 'held less than the bound').toBeGreaterThanOrEqual(amountNusd);
+        expect(heldNusd, 'held beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
         expect(amountNusd, 'admitted beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
         expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
         for (const nusd of available.budgetsNusd) {
@@ -334,6 +338,9 @@ class HistoryRun {
 
   #send(step: Redeem): Sent {
     const { right, key } = this.#rights.of(step.right);
+    const { unitNusd } = this.#truth;
+    const amountNusd = BigInt(step.units) * unitNusd + BigInt(step.oddNusd);
+    const roundedNusd = step.rounding === undefined ? undefined : amountNusd + BigInt(step.rounding) * unitNusd;
     const sent: Sent = {
       key,
       month: undefined,
@@ -341,7 +348,8 @@ class HistoryRun {
         shard,
         right,
         holdId: this.#nextHoldId,
-        amountNusd: BigInt(step.units) * this.#truth.unitNusd + BigInt(step.oddNusd),
+        amountNusd,
+        roundedNusd: roundedNusd !== undefined && roundedNusd > maxNusd ? undefined : roundedNusd,
         estimatedTokens: step.tokens,
       },
     };

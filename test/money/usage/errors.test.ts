@@ -1,5 +1,5 @@
 import { type UsagePage, usageDailyAnswerSchema, usagePageSchema } from '@sotto/contract/control/usage';
-import { type Settlement, sealAccountRef, signSettlement } from '@sotto/state';
+import { sealAccountRef, signSettlement, type ToldSettlement } from '@sotto/state';
 import { withRedis } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { addSettlement } from '../../kit/add-settlement.ts';
@@ -358,7 +358,7 @@ await describeStage('errors of requests', moneySpec, (stage, which) => {
     ])('a charge of a broker that %s is booked', async (_, ended, more, error, attempts = []) => {
       const account = await stage.service.createAccount();
       const accountRef = sealAccountRef(accountRefKey, await ownerOf(stage.service, account));
-      const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as Settlement;
+      const settlement = { ...settlementOf({ accountRef, at: Date.now() }), status: ended, ...more } as ToldSettlement;
       const signed = signSettlement(settlementMacKey, settlement);
       const shard = await shardOf(stage.service, account);
       await withRedis(stage.service.redisUrl ?? '', (redis) => addSettlement(redis, shard, signed));

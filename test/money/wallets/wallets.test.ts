@@ -23,6 +23,8 @@ import { memoryOf } from './memory-of.ts';
 const routes = [
   ['GET', '/credits'],
   ['POST', '/credits/codes'],
+  ['GET', '/credits/codes'],
+  ['DELETE', '/credits/codes'],
   ['POST', '/credits'],
   ['POST', '/wallets'],
   ['POST', '/wallets/close'],
@@ -201,12 +203,59 @@ await describeStage(
       const alone = run(home, ['proxy', '--anonymous', '--base-url', service.baseUrl, '--allow-simulated', ...gone]);
       expect((await endOf(alone)).code).toBe(3);
       expect(heard()).toBe(before);
-      // The made-up code was written down before it was sent. It is asked for once more, refused, and forgotten.
-      expect(await endOf(purse(home, 'settle'))).toMatchObject({
+      // The made-up code was written down before it was sent. It is used once more, refused, and forgotten.
+      expect(await endOf(purse(home, 'buy'))).toMatchObject({
         code: 1,
-        err: expect.stringContaining('used or expired'),
+        err: expect.stringContaining('expired or revoked'),
       });
       expect((await endOf(purse(home, 'settle'))).code).toBe(0);
+    });
+
+    // Killed at any moment: between the secrets and the request, the signatures and the answer, and within the transaction of both files. The
+    // service and the two files must agree afterwards: as many lots are paid as the purse has, and the code permits as many fewer.
+    it('buys by schedule, and after kill -9 at random moments has each lot that was paid, with two controls', async () => {
+      const { service, standIns } = stage;
+      const person = await payingPerson(service);
+      const order = { package_id: 'usd-25', rail: 'test' };
+      expect((await post(url('/billing/orders'), order, person.session)).status).toBe(201);
+      const { home, purse: file } = await makeHome(standIns.issuer, 'scheduled');
+      const code = await makeCode(service, person.session, 9);
+      const { controlUrl } = await service.addControl();
+      const left = async () =>
+        (await get(url('/credits/codes'), person.session)).json as { permission: { lots: number } };
+      const paid = async () => 9 - (await left()).permission.lots;
+      for (let killed = 0; (await paid()) < 5; killed += 1) {
+        const other = ['--control-url', controlUrl, ...relayed().slice(2), ...pinned()];
+        const own = killed % 2 === 0 ? purse(home, 'buy') : run(home, ['purse', 'buy', ...other]);
+        own.child.stdin?.end(`${code}\n`);
+        await own.outMatches(/about \$65 a month/);
+        await new Promise((resolve) => setTimeout(resolve, 30 * killed));
+        own.child.kill('SIGKILL');
+        await own.ended;
+      }
+      const last = purse(home, 'buy');
+      const credits = (): number => {
+        const database = new DatabaseSync(file, { timeout: 10_000 });
+        const { count } = database.prepare('select count(*) as count from credits').get() as { count: number };
+        database.close();
+        return count;
+      };
+      await until(() => credits() === 250, 'the purse has all that was paid');
+      expect(await paid()).toBe(5);
+      last.child.kill('SIGKILL');
+      const { rows } = await service.pool.query('select balance_nusd from accounts where id = $1', [person.accountId]);
+      expect(rows).toEqual([{ balance_nusd: '10000000000' }]);
+      // A purse that is stolen now has nothing that the service has seen beside the account.
+      expect(readFileSync(file).includes(code)).toBe(false);
+      expect((await endOf(purse(home))).out).toMatch(/^0 credits .* 250 \(\$25\.00\) are resting/);
+      letRest(file);
+      const proxy = await proxyThatServed(home);
+      proxy.child.kill('SIGINT');
+      expect((await endOf(proxy)).err).toMatch(/The wallet is closed: (49|50) credits/);
+      // The permission is revoked: nothing more is bought.
+      expect((await send('DELETE', url('/credits/codes'), { headers: person.session })).status).toBe(204);
+      expect((await left()).permission).toBeNull();
+      await expectSound(service);
     });
 
     it('runs an agent, and says how many credits came back', async () => {
@@ -312,19 +361,19 @@ await describeStage(
     it('a code needs a sign-in of the last minutes, and works once', async () => {
       const { service, standIns } = stage;
       const person = await payingPerson(service);
-      expectError(await post(url('/credits/codes'), {}), 401, 'unauthenticated');
+      expectError(await post(url('/credits/codes'), { lots: 1 }), 401, 'unauthenticated');
       await service.pool.query(
         "update auth_session set created_at = created_at - interval '6 minutes' where user_id = (select user_id from accounts where id = $1)",
         [person.accountId],
       );
-      expectError(await post(url('/credits/codes'), {}, person.session), 403, 'session_not_fresh');
+      expectError(await post(url('/credits/codes'), { lots: 1 }, person.session), 403, 'session_not_fresh');
       const again = await peopleOf(stage).signIn(person);
       const code = await makeCode(service, again);
       const { rows } = await service.pool.query<{ row: string }>('select c::text as row from credit_codes c');
       expect(rows.some(({ row }) => row.includes(code))).toBe(false);
       const { home } = await makeHome(standIns.issuer, 'once');
       expect((await buy(home, code)).code).toBe(0);
-      expect(await buy(home, code)).toMatchObject({ code: 1, err: expect.stringContaining('used or expired') });
+      expect(await buy(home, code)).toMatchObject({ code: 1, err: expect.stringContaining('expired or revoked') });
       const pinned = creditIssuerSchema.parse((await get(url('/credits'))).json);
       expect(capabilitiesAnswerSchema.parse((await get(url('/capabilities'))).json).anonymous_wallets.enabled).toBe(
         true,

@@ -61,15 +61,23 @@ await describeDashboard(
       expect(await page.getByLabel('Warn me below').inputValue()).toBe('5');
     });
 
-    it('creates a code for `sotto purse buy`, after a sign-in of the last minutes, and shows it once', async () => {
+    it('creates and revokes a code for `sotto purse buy`, after a sign-in of the last minutes, and shows it once', async () => {
       const person = await stage.person(0);
       const page = await stage.open('/billing', { as: person });
+      await page.getByLabel('Lots that the code permits').fill('0');
+      await page.getByText('A whole number from 1 to 200.').waitFor();
+      await page.getByLabel('Lots that the code permits').fill('12');
+      await page.getByText('At most $60 within a year.').waitFor();
       await page.getByRole('button', { name: 'Create a code' }).click();
+      await page.getByText('A code permits 12 more lots ($60)').waitFor();
       const code = (await page.getByTestId('credit-code').textContent()) ?? '';
       expect(code).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){3}$/);
       await page.reload();
-      await page.getByRole('button', { name: 'Create a code' }).waitFor();
+      await page.getByRole('button', { name: 'Replace the code' }).waitFor();
       expect(await page.getByText(code).count()).toBe(0);
+      await page.getByRole('button', { name: 'Revoke the code' }).click();
+      await page.getByText('The code is revoked.').first().waitFor();
+      await page.getByRole('button', { name: 'Create a code' }).waitFor();
       await stage.service.pool.query("update auth_session set created_at = created_at - interval '6 minutes'");
       await page.getByRole('button', { name: 'Create a code' }).click();
       await page.getByText('You signed in more than five minutes ago.').waitFor();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bookSettlements } from '@sotto/control/testing';
-import { monthOf, type Settlement } from '@sotto/state';
+import { monthOf, type ToldSettlement } from '@sotto/state';
 import { until } from '@sotto/test-servers';
 import type { UsageError } from '@sotto/wire';
 import type { Page } from 'playwright-core';
@@ -31,7 +31,7 @@ export interface Use {
   readonly estimated?: boolean;
   readonly attempts?: number;
   readonly error?: UsageError;
-  readonly failedAttempts?: Settlement['failedAttempts'];
+  readonly failedAttempts?: ToldSettlement['failedAttempts'];
   readonly minutesAgo?: number;
   /** As a settlement says it. */
   readonly firstToken?: number;

@@ -10,10 +10,10 @@ import {
 } from '@sotto/test-servers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BtcpayStandIn, btcpayEnvironment, btcpaySignature, startBtcpay } from '../../kit/btcpay-stand-in.ts';
-import { oneModel } from '../../kit/catalog.ts';
+import { filesOf, providerEntry, routeEntry, textModel } from '../../kit/catalog.ts';
 import { bearer } from '../../kit/client.ts';
 import { type Collector, startCollector } from '../../kit/collector.ts';
-import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
 import { monitorRedis } from '../../kit/redis-wire.ts';
 import { startRelay, type TestRelay } from '../../kit/relay.ts';
@@ -31,6 +31,12 @@ import { listenToRedis, type RedisEar, readSinks } from './sinks.ts';
  */
 const redis = await startOwnRedis({ appendOnly: true });
 if (redis === undefined) noteSkip('the canary of anonymous wallets', redisSkipReason);
+
+/** Output tokens of the wallet's request, and of one of an ordinary account. No other number is like them. */
+const tokens = { quiet: 712_359, told: 634_517 };
+/** How often a sink has a number by itself, not as a part of another one or of a hash. */
+const timesIn = (text: string, number: number): number =>
+  text.match(new RegExp(`(?<![\\w.-])${number}(?![\\w.-])`, 'g'))?.length ?? 0;
 
 type Values = Record<string, string[]>;
 const encodings = (values: readonly Buffer[]): string[] =>
@@ -83,7 +89,11 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     ear = await listenToRedis(url);
     monitor = await monitorRedis(url, ({ words }) => commands.push(words.join(' ')));
     service = await startService({
-      ...{ planes: 'two', databaseUrl, redisUrl: url, ...oneModel(provider) },
+      ...{ planes: 'two', databaseUrl, redisUrl: url },
+      ...filesOf(
+        [providerEntry('alpha', provider.baseUrl)],
+        [textModel('m/one', [routeEntry('alpha')], { context_length: 1_000_000, max_output_tokens: 900_000 })],
+      ),
       environment: {
         LOG_LEVEL: 'trace',
         ATTESTATION: 'simulated',
@@ -145,7 +155,12 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     };
     const own = secretsOf();
     const asked = { model: 'm/one', messages: [{ role: 'user', content: 'Hello' }] };
+    provider.answer(answerChat({ completionTokens: tokens.quiet }));
     expect((await post(`${origin}/chat/completions`, asked, bearer(token))).status).toBe(200);
+    provider.answer(answerChat({ completionTokens: tokens.told }));
+    const ordinary = await service.createAccount({ usd: 10 });
+    expect((await post(`${service.baseUrl}/chat/completions`, asked, bearer(ordinary.inferenceKey))).status).toBe(200);
+    await service.settled(ordinary);
     proxy.child.kill('SIGINT');
     expect(await proxy.ended, proxy.err()).toBe(0);
     // Another wallet is paid by crypto.
@@ -224,6 +239,34 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     }
   });
 
+  // A quiet settlement passes the broker's log and metrics, a script of Redis and its stream, control's log, and Postgres. One that still had
+  // its counts in one of them would link a request to the one before it.
+  it('counts of a quiet request occur nowhere; those of an ordinary one are found', async () => {
+    const everything: Record<string, string> = { ...all, commands: commands.join('\n') };
+    for (const [name, sink] of Object.entries(everything)) expect(timesIn(sink, tokens.quiet), name).toBe(0);
+    for (const name of ['postgres', 'redis', 'commands'] as const)
+      expect(timesIn(everything[name] ?? '', tokens.told), name).toBeGreaterThan(0);
+    const settled = commands
+      .flatMap((words) => words.match(/\{"v":\d,"id":"[^}]*\}/g) ?? [])
+      .map((text) => JSON.parse(text));
+    expect(Object.keys(settled.find(({ v }) => v === 2)).sort()).toEqual([
+      'accountRef',
+      'at',
+      'chargeNusd',
+      'id',
+      'kind',
+      'month',
+      'v',
+    ]);
+    expect(settled.find(({ v }) => v === 1)).toMatchObject({ completionTokens: tokens.told });
+    const { rows } = await service.pool.query<{ told: object }>(
+      'select jsonb_strip_nulls(to_jsonb(u)) as told from usage u join wallets w on w.account_id = u.account_id',
+    );
+    expect(rows.map(({ told }) => Object.keys(told).sort())).toEqual([
+      ['account_id', 'at', 'cost_nusd', 'id', 'key_id', 'workspace_id'],
+    ]);
+  });
+
   /** Postgres ends a statement with `Sync`, and an answer with `ReadyForQuery`. Other records are lines. */
   const statementsIn = (sent: string): string[] => sent.split('S\0\0\0\u0004');
   const recordsIn = (name: string, sink: string): string[] =>
@@ -263,7 +306,9 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
     planted.writeUInt32BE(planted.length - 1, 1);
     const answer = `${planted.toString('latin1')}Z\0\0\0\u0005I`;
     expect(joins(messagesIn(answer))).toHaveLength(1);
+    await pool.query('update usage set completion_tokens = $1 where model is null', [tokens.quiet]);
     all = await sinks();
+    expect(timesIn(all.postgres ?? '', tokens.quiet)).toBeGreaterThan(0);
     expect(joins((all.postgres ?? '').split('\n'))).toHaveLength(2);
     const line = `{"msg":"deposit","account":"${accountId}","key":"${wallet.key?.[1]}"}`;
     expect(joins([line])).toEqual([line]);

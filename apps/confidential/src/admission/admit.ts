@@ -30,6 +30,7 @@ import {
   type TicketCredential,
 } from './credential.ts';
 import type { Exchange } from './exchange.ts';
+import { roundedUp } from './quiet.ts';
 import { redeem } from './redeem.ts';
 
 /** A request that may run: its plan, its hold, and the account that the ledger will charge. */
@@ -44,9 +45,12 @@ export interface Admission {
   readonly holdId: string;
   /** The month in whose budgets the hold counts. */
   readonly month: string;
+  /** The most that the request can cost. A quiet one holds more. */
   readonly holdNusd: Nusd;
   readonly accountRef: string;
   readonly rate: RateStatus;
+  /** Whether nothing but the charge may tell what the request was. */
+  readonly isQuiet: boolean;
 }
 
 /** An admitted request and its question. */
@@ -100,13 +104,14 @@ async function admitByTicket<Question extends AdmissionQuestion>(
   const question = read();
   compareBindings(envelope.bindings, bindingsOf(question.bindings));
   const planned = planAsStated(deps, question, envelope.preferences, exchange);
-  const { shard, accountRef } = envelope;
+  const { shard, accountRef, quiet: isQuiet = false } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
-  const order = { shard, accountRef, right, ...holdOrder(question, planned) };
+  const asked = holdOrder(question, planned);
+  const order = { shard, accountRef, right, ...(isQuiet ? roundedUp(asked) : asked) };
   const redeemed = await redeem(deps.holds, order, exchange);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId, month, rate } = redeemed;
-  return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
+  return { admission: { ...planned, right, shard, holdId, month, rate, accountRef, isQuiet }, question };
 }
 
 /**
@@ -192,7 +197,7 @@ async function admitByKey<Question extends AdmissionQuestion>(
     });
     if (redeemed.result === 'admitted') {
       const { holdId, month, rate } = redeemed;
-      return { admission: { ...planned, right, shard, holdId, month, rate, accountRef }, question };
+      return { admission: { ...planned, right, shard, holdId, month, rate, accountRef, isQuiet: false }, question };
     }
     key = { ...redeemed.key, keyHash: key.keyHash };
     deps.keys.put(secretHash, key);

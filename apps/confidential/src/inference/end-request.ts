@@ -22,7 +22,7 @@ export async function sendAnswer(
   const { settlement, client, log } = serving;
   const timing = { ...wholeFlow, tookMs };
   const metered = await settlement.settle('completed', output.served(timing));
-  measure(deps, route, output.measured(timing, metered));
+  measure(deps, route, output.measured(timing, metered), serving);
   const begin = (...headers: readonly string[]): void => sendHeaders(serving, route, headers);
   await sendWhole({ client, begin }, output.pieces(metered));
   log.ended(200, route);
@@ -52,7 +52,7 @@ export async function streamAnswer(
   // The client is the cause of an answer that is too large, so it says nothing about the provider.
   if (!isTooLarge) {
     if (end === 'broke') log.brokeOff(route);
-    measure(deps, route, output.measured(timing, metered));
+    measure(deps, route, output.measured(timing, metered), serving);
   }
   log.ended(200, route, isTooLarge ? 'answer_too_large' : end === 'complete' ? undefined : end);
 }

@@ -42,7 +42,7 @@ export async function tryPlan<Question extends AdmissionQuestion>(
     },
     onFailed(route, { outcome }, startedAt) {
       deps.admission.view.punish(outcome, route, startedAt);
-      measure(deps, route, { kind: 'failed', outcome });
+      measure(deps, route, { kind: 'failed', outcome }, serving);
       settlement.attemptFailed(route, outcome);
       log.attemptFailed(route, outcome);
     },

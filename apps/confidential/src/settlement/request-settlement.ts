@@ -1,9 +1,10 @@
 import { type Metered, meter, noUsage, type Price, type RequestEnd } from '@sotto/money';
 import { type AttemptOutcome, attemptErrorOf, type Route } from '@sotto/router';
 import { randomId } from '@sotto/server';
-import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
+import { type HoldBook, type Settlement, signSettlement, type ToldSettlement } from '@sotto/state';
 import { firstTokenBoundsMs } from '@sotto/wire';
 import type { Admission } from '../admission/admit.ts';
+import { quietTokens } from '../admission/quiet.ts';
 import type { Served } from './served.ts';
 
 export interface SettlementDependencies {
@@ -20,7 +21,7 @@ export interface RequestBill extends Pick<Metered, 'usage' | 'chargeNusd' | 'est
 }
 
 const minuteMs = 60_000;
-type Failure = Pick<Settlement, 'status' | 'error'>;
+type Failure = Pick<ToldSettlement, 'status' | 'error'>;
 const cancelled: Failure = { status: 'cancelled', error: 'cancelled' };
 const failures: Record<Exclude<RequestEnd, 'completed' | 'no_output'>, Failure> = {
   client_left: cancelled,
@@ -55,21 +56,21 @@ export async function settledOnce(
 export class RequestSettlement {
   readonly #deps: SettlementDependencies;
   readonly #admission: Admission;
-  readonly #operation: Settlement['operation'];
+  readonly #operation: ToldSettlement['operation'];
   /** Limits all waits before the end of the answer. */
   readonly patience = new Patience();
   #metered: Metered | undefined;
   #bill: RequestBill | undefined;
   attempts = 0;
-  #failedAttempts: NonNullable<Settlement['failedAttempts']> | undefined;
+  #failedAttempts: NonNullable<ToldSettlement['failedAttempts']> | undefined;
   /** The route of the last attempt. The row of a request without output names it. */
   lastTried: Route | undefined;
   /** Why the last attempt failed, if no output came. */
-  noOutput: Exclude<Settlement['error'], undefined> = 'provider';
+  noOutput: Exclude<ToldSettlement['error'], undefined> = 'provider';
   /** The class of the status of that failure. */
-  providerStatus: Settlement['providerStatus'];
+  providerStatus: ToldSettlement['providerStatus'];
 
-  constructor(deps: SettlementDependencies, admission: Admission, operation: Settlement['operation']) {
+  constructor(deps: SettlementDependencies, admission: Admission, operation: ToldSettlement['operation']) {
     this.#deps = deps;
     this.#admission = admission;
     this.#operation = operation;
@@ -95,7 +96,7 @@ export class RequestSettlement {
    */
   async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
     if (this.#metered !== undefined) return this.#metered;
-    const { holdNusd, shard, holdId } = this.#admission;
+    const { holdNusd, shard, holdId, isQuiet } = this.#admission;
     const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false, waivable: false };
     const metered = served === undefined ? free : meter({ price: served.route.price, ...served, end, holdNusd });
     // If nothing was tried, the hold is returned and the ledger has nothing to record.
@@ -103,6 +104,7 @@ export class RequestSettlement {
       this.attempts === 0 ? undefined : signSettlement(this.#deps.macKey, this.#record(end, served, metered));
     const { catalogDigest } = this.#admission;
     const { usage, chargeNusd } = metered;
+    const usedTokens = usage.promptTokens + usage.completionTokens;
     // Any step above may throw, and the hold is then released as unsettled. So none of them may change any state.
     this.#metered = metered;
     this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
@@ -110,7 +112,7 @@ export class RequestSettlement {
       shard,
       holdId,
       chargeNusd,
-      usedTokens: usage.promptTokens + usage.completionTokens,
+      usedTokens: isQuiet ? quietTokens(usedTokens) : usedTokens,
       entry,
     });
     if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
@@ -124,16 +126,21 @@ export class RequestSettlement {
     served: Served | undefined,
     { usage, chargeNusd, estimated, waivable }: Metered,
   ): Settlement {
-    const { accountRef, holdId, month, attempts } = this.#admission;
+    const { accountRef, holdId, month, attempts, isQuiet } = this.#admission;
     const charged = chargeNusd > 0n || end === 'completed';
-    const route = served?.route ?? this.lastTried;
-    return {
-      v: 1,
+    const bookable = {
       id: charged ? holdId : randomId(),
-      kind: charged ? 'charge' : 'release',
+      kind: charged ? ('charge' as const) : ('release' as const),
       accountRef,
       chargeNusd: chargeNusd.toString(),
       at: Math.floor(this.#deps.now() / minuteMs) * minuteMs,
+      month,
+    };
+    if (isQuiet) return { v: 2, ...bookable };
+    const route = served?.route ?? this.lastTried;
+    return {
+      v: 1,
+      ...bookable,
       operation: this.#operation,
       model: route?.modelId ?? attempts[0]?.modelId ?? '',
       provider: route?.publicProviderId ?? null,
@@ -150,7 +157,6 @@ export class RequestSettlement {
       ...(end === 'no_output' && this.providerStatus !== undefined ? { providerStatus: this.providerStatus } : {}),
       ...(served?.firstTokenMs === undefined ? {} : { firstToken: firstTokenClass(served.firstTokenMs) }),
       estimated,
-      month,
       ...(waivable && charged ? { waivable } : {}),
     };
   }

@@ -90,7 +90,10 @@ type Row = SqlRow<
   'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models'
 > &
   SqlRow<typeof accounts, 'wallet_id'> &
-  SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & { closed: 'disabled' | 'expired' | null };
+  SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & {
+    closed: 'disabled' | 'expired' | null;
+    is_wallet: boolean;
+  };
 
 /**
  * Authenticates the bearer of a request. It accepts a key of one of these kinds. Where an inference key is accepted, it
@@ -171,7 +174,8 @@ async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | un
 async function readKey(pool: pg.Pool, secret: string): Promise<Row | undefined> {
   const { rows } = await pool.query<Row>(
     `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences, w.version,
-       w.policy_models, case when k.disabled_at is not null then 'disabled' when ${heldExpiry} <= now() then 'expired' end as closed
+       w.policy_models, case when k.disabled_at is not null then 'disabled' when ${heldExpiry} <= now() then 'expired' end as closed,
+       exists (select from wallets where wallets.account_id = a.id) as is_wallet
      from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
      join accounts creator on creator.id = k.created_by
      where (k.id = (select s.key_id from key_secrets s where s.hash = $1 and (s.ends_at is null or s.ends_at > now()))
@@ -194,6 +198,7 @@ function toPresented(row: Row): PresentedKey {
     preferences: preferencesSchema.parse(row.preferences),
     allowedModels: row.allowed_models ?? undefined,
     workspaceModels: row.policy_models ?? undefined,
+    isWallet: row.is_wallet,
   };
 }
 

@@ -18,6 +18,8 @@ export interface PresentedKey {
   readonly allowedModels: readonly string[] | undefined;
   /** The models that the workspace's policy allows, as patterns. Undefined: all. */
   readonly workspaceModels: readonly string[] | undefined;
+  /** Whether it is the key of an anonymous wallet. */
+  readonly isWallet: boolean;
   /**
    * The hash of the secret, if this process remembered the key. Then only the shared state can say whether the key still
    * has this generation and opens with this secret.

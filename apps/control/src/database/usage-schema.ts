@@ -39,7 +39,7 @@ export const refusals = pgTable(
 );
 
 /**
- * The usage of each request. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
+ * The usage of each request. A quiet one has nothing but its owner, its minute and its charge: all else is null. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
  *
  * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
  * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
@@ -52,19 +52,19 @@ export const usage = pgTable(
     accountId: uuid('account_id').notNull(),
     workspaceId: uuid('workspace_id').notNull(),
     keyId: uuid('key_id').notNull(),
-    operation: text('operation').notNull(),
-    model: text('model').notNull(),
+    operation: text('operation'),
+    model: text('model'),
     provider: text('provider'),
     privacyClass: text('privacy_class'),
-    promptTokens: bigint('prompt_tokens', { mode: 'number' }).notNull(),
-    cachedTokens: bigint('cached_tokens', { mode: 'number' }).notNull(),
-    completionTokens: bigint('completion_tokens', { mode: 'number' }).notNull(),
-    reasoningTokens: bigint('reasoning_tokens', { mode: 'number' }).notNull(),
+    promptTokens: bigint('prompt_tokens', { mode: 'number' }),
+    cachedTokens: bigint('cached_tokens', { mode: 'number' }),
+    completionTokens: bigint('completion_tokens', { mode: 'number' }),
+    reasoningTokens: bigint('reasoning_tokens', { mode: 'number' }),
     costNusd: nusd('cost_nusd').notNull(),
-    attempts: integer('attempts').notNull(),
-    fallback: boolean('fallback').notNull(),
-    status: text('status').notNull(),
-    estimated: boolean('estimated').notNull(),
+    attempts: integer('attempts'),
+    fallback: boolean('fallback'),
+    status: text('status'),
+    estimated: boolean('estimated'),
     /** Null if the request completed, or if only a later version knows its class. */
     error: text('error'),
     /** The attempts before the last, such as `acme:timeout acme/eu:rate_limit`. Null: none, or not known. */
@@ -98,8 +98,8 @@ const ofDay = () => ({
 const byWorkspace = () => ({ workspaceId: uuid('workspace_id').notNull() });
 const byKey = () => ({ keyId: uuid('key_id').notNull() });
 const byRoute = () => ({
-  operation: text('operation').notNull(),
-  model: text('model').notNull(),
+  operation: text('operation'),
+  model: text('model'),
   provider: text('provider'),
   privacyClass: text('privacy_class'),
 });

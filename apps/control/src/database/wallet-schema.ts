@@ -20,12 +20,18 @@ export const creditKeys = pgTable(
   (table) => [check('credit_keys_spent', sql`${table.spent} between 0 and ${table.issued}`)],
 );
 
-/** The code with which a batch may be withdrawn from an account, once. Only its hash is stored. */
-export const creditCodes = pgTable('credit_codes', {
-  accountId: accountId().primaryKey(),
-  codeHash: text('code_hash').notNull().unique(),
-  expiresAt: instant('expires_at').notNull(),
-});
+/** The standing permission to withdraw so many more batches from an account. Only the hash of its code is stored. */
+export const creditCodes = pgTable(
+  'credit_codes',
+  {
+    accountId: accountId().primaryKey(),
+    codeHash: text('code_hash').notNull().unique(),
+    expiresAt: instant('expires_at').notNull(),
+    /** The batches that are left. */
+    lots: integer('lots').notNull().default(0),
+  },
+  (table) => [check('credit_codes_lots', sql`${table.lots} >= 0`)],
+);
 
 /**
  * Batches that were signed. The id is a hash of the blinded numbers and of the secret that paid for them, so that only their owner gets

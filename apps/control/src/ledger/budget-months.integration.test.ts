@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
-import { type AccountRef, monthOf, type Settlement } from '@sotto/state';
+import { type AccountRef, monthOf, type ToldSettlement } from '@sotto/state';
 import { whileHeld } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { insertKey } from '../keys/key-store.ts';
@@ -21,11 +21,11 @@ async function makeOwner(): Promise<AccountRef> {
   await creditAccount(pool, { accountId, amountNusd: 1000n, kind: 'top_up', reference: `test:${accountId}` });
   return owner;
 }
-const charge = (chargeNusd: number, at: number, month = monthOf(at)): Settlement => ({
+const charge = (chargeNusd: number, at: number, month = monthOf(at)): ToldSettlement => ({
   ...{ ...settledChat, id: randomUUID(), chargeNusd: String(chargeNusd), at, month },
 });
 /** Books, and returns the spending that the state is told. */
-async function book(owner: AccountRef, ...settlements: Settlement[]) {
+async function book(owner: AccountRef, ...settlements: ToldSettlement[]) {
   const batch = settlements.map((settlement) => ({ settlement, owner }));
   const { wallets } = await bookSettlements(pool, batch);
   const spent = wallets.flatMap(({ budgets }) => budgets.map(({ month, spentNusd }) => [month, spentNusd] as const));

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type AccountRef, createMemoryState, MemoryStore, type Settlement, sealAccountRef } from '@sotto/state';
+import { type AccountRef, createMemoryState, MemoryStore, sealAccountRef, type ToldSettlement } from '@sotto/state';
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, it } from 'vitest';
@@ -48,7 +48,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-function settlementOf(run: string, { id, nusd }: Booked): Settlement {
+function settlementOf(run: string, { id, nusd }: Booked): ToldSettlement {
   const kind = nusd > 0n ? 'charge' : 'release';
   return { ...settledChat, id: `${run}-${id}`, kind, chargeNusd: nusd.toString(), at: 0, month: '1970-01' };
 }

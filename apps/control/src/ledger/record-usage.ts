@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountRef, Settlement } from '@sotto/state';
+import type { AccountRef, Settlement, ToldSettlement } from '@sotto/state';
 import type pg from 'pg';
 import { prepared } from '../database/prepared.ts';
 import { maxSum, type Rollup, rollups, sumNames, sums } from './rollups.ts';
@@ -17,16 +17,19 @@ const maxAttempts = 2 ** 31 - 1;
 /** The last millisecond of the year 9999, as Unix ms. */
 const maxAt = 253_402_300_799_999;
 
+const within = (count: number, largest: number): number => Math.min(Math.max(count, 0), largest);
+
 /**
  * Returns a settlement that fits into a usage row. Its charge must be booked whatever its other fields are. So values
  * that no column can hold are brought into range instead of being rejected.
  */
-export const recordable = <T extends Settlement>(settlement: T): T => {
-  const within = (count: number, largest: number): number => Math.min(Math.max(count, 0), largest);
+export const recordable = (settlement: Settlement): Settlement => {
+  const at = within(settlement.at, maxAt);
+  if (settlement.v === 2) return { ...settlement, at };
   const text = (value: string): string => value.replaceAll('\u0000', '\ufffd');
   return {
     ...settlement,
-    at: within(settlement.at, maxAt),
+    at,
     model: text(settlement.model),
     provider: settlement.provider === null ? null : text(settlement.provider),
     promptTokens: within(settlement.promptTokens, maxTokens),
@@ -41,13 +44,13 @@ export const recordable = <T extends Settlement>(settlement: T): T => {
 };
 
 /** Returns the class of a settlement that fits its status: none if it completed, and `cancelled` exactly if it was cancelled. */
-function errorOf({ status, error }: Settlement): Settlement['error'] {
+function errorOf({ status, error }: ToldSettlement): ToldSettlement['error'] {
   if (status === 'cancelled') return 'cancelled';
   return status === 'completed' || error === 'cancelled' ? undefined : error;
 }
 
 /** Returns the class of a provider's status if it says why the request failed, and says nothing of a refused content. */
-const providerStatusOf = ({ status, error, providerStatus }: Settlement): Settlement['providerStatus'] =>
+const providerStatusOf = ({ status, error, providerStatus }: ToldSettlement): ToldSettlement['providerStatus'] =>
   status === 'failed' && error !== 'request' ? providerStatus : undefined;
 
 /**
@@ -58,29 +61,31 @@ const providerStatusOf = ({ status, error, providerStatus }: Settlement): Settle
 export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSettlement[]): Promise<void> {
   if (rows.length === 0) return;
   const column = <T>(pick: (row: UsedSettlement) => T): T[] => rows.map(pick);
+  /** A quiet settlement tells none of these. */
+  const told = <T>(pick: (row: ToldSettlement) => T): (T | null)[] => column((row) => (row.v === 1 ? pick(row) : null));
   await insertUsage(client, [
     column(() => randomUUID()),
     column((row) => new Date(row.at).toISOString()),
     column((row) => row.accountId),
     column((row) => row.workspaceId),
     column((row) => row.keyId),
-    column((row) => row.operation),
-    column((row) => row.model),
-    column((row) => row.provider),
-    column((row) => row.privacyClass),
-    column((row) => row.promptTokens),
-    column((row) => row.cachedTokens),
-    column((row) => row.completionTokens),
-    column((row) => row.reasoningTokens),
+    told((row) => row.operation),
+    told((row) => row.model),
+    told((row) => row.provider),
+    told((row) => row.privacyClass),
+    told((row) => row.promptTokens),
+    told((row) => row.cachedTokens),
+    told((row) => row.completionTokens),
+    told((row) => row.reasoningTokens),
     column((row) => row.chargeNusd),
-    column((row) => row.attempts),
-    column((row) => row.fallback),
-    column((row) => row.status),
-    column((row) => row.estimated),
-    column((row) => row.error ?? null),
-    column((row) => row.firstToken ?? null),
-    column((row) => row.failedAttempts?.map(({ provider, error }) => `${provider}:${error}`).join(' ') || null),
-    column((row) => row.providerStatus ?? null),
+    told((row) => row.attempts),
+    told((row) => row.fallback),
+    told((row) => row.status),
+    told((row) => row.estimated),
+    told((row) => row.error ?? null),
+    told((row) => row.firstToken ?? null),
+    told((row) => row.failedAttempts?.map(({ provider, error }) => `${provider}:${error}`).join(' ') || null),
+    told((row) => row.providerStatus ?? null),
   ]);
 }
 

@@ -13,10 +13,10 @@ export const sums = {
   failed: "count(*) filter (where status = 'failed')",
   cancelled: "count(*) filter (where status = 'cancelled')",
   estimated: 'count(*) filter (where estimated)',
-  prompt_tokens: 'sum(prompt_tokens)',
-  cached_tokens: 'sum(cached_tokens)',
-  completion_tokens: 'sum(completion_tokens)',
-  reasoning_tokens: 'sum(reasoning_tokens)',
+  prompt_tokens: 'coalesce(sum(prompt_tokens), 0)',
+  cached_tokens: 'coalesce(sum(cached_tokens), 0)',
+  completion_tokens: 'coalesce(sum(completion_tokens), 0)',
+  reasoning_tokens: 'coalesce(sum(reasoning_tokens), 0)',
   cost_nusd: 'sum(cost_nusd)',
 } as const;
 export type SumName = keyof typeof sums;

@@ -1,4 +1,5 @@
 import type { Nusd } from '@sotto/money';
+import type { Settlement } from '@sotto/state';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { accounts } from '../database/schema.ts';
@@ -26,7 +27,7 @@ export async function waiveCharges(
   client: pg.PoolClient,
   batch: readonly AttributedSettlement[],
 ): Promise<{ readonly batch: readonly AttributedSettlement[]; readonly waivedNusd: Nusd }> {
-  const candidates = batch.filter(({ settlement, owner }) => settlement.waivable === true && owner !== undefined);
+  const candidates = batch.filter(({ settlement, owner }) => isWaivable(settlement) && owner !== undefined);
   if (candidates.length === 0) return { batch, waivedNusd: 0n };
   const booked = await client.query<{ id: string }>('select id from settlements where id = any($1::text[])', [
     candidates.map(({ settlement }) => settlement.id),
@@ -41,7 +42,7 @@ export async function waiveCharges(
   const judged = batch.map((entry) => {
     const { settlement, owner } = entry;
     const account = accounts.get(owner?.accountId ?? '');
-    if (settlement.waivable !== true || account === undefined || passed.has(settlement.id)) return entry;
+    if (!isWaivable(settlement) || account === undefined || passed.has(settlement.id)) return entry;
     passed.add(settlement.id);
     const hour = Math.floor(settlement.at / hourMs);
     if (hour > account.hour) Object.assign(account, { nusd: 0n, hour });
@@ -59,3 +60,5 @@ export async function waiveCharges(
   );
   return { batch: judged, waivedNusd };
 }
+
+const isWaivable = (settlement: Settlement): boolean => settlement.v === 1 && settlement.waivable === true;

@@ -1,4 +1,4 @@
-import type { AccountRef, Settlement } from '@sotto/state';
+import type { AccountRef, ToldSettlement } from '@sotto/state';
 import { startTestPostgres } from '@sotto/test-servers';
 import type pg from 'pg';
 import { afterAll } from 'vitest';
@@ -37,7 +37,7 @@ export async function makeOwners(pool: pg.Pool, keys: number): Promise<[AccountR
 }
 
 /** The fields of a chat's settlement that tests are seldom about. */
-export const settledChat: Omit<Settlement, 'id' | 'chargeNusd' | 'at' | 'month'> = {
+export const settledChat: Omit<ToldSettlement, 'id' | 'chargeNusd' | 'at' | 'month'> = {
   ...{ v: 1, kind: 'charge', accountRef: '', operation: 'chat', model: 'm/one', provider: 'acme' },
   ...{ privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0 },
   ...{ attempts: 1, fallback: false, status: 'completed', estimated: false },

@@ -17,6 +17,8 @@ import type { Projector } from '../projection/projector.ts';
 export interface SealingDependencies {
   readonly ticketSealingKey: Buffer;
   readonly accountRefKey: Buffer;
+  /** Whether every broker knows quiet tickets, which wallets then get. */
+  readonly areBrokersQuiet: () => boolean;
 }
 
 /** A planned request to seal a ticket for. */
@@ -46,6 +48,7 @@ export function sealForKey(
     ...(attestation === undefined ? {} : { attestation }),
     expiresAt: roundedExpiry(expiresAt),
     preferences: narrowPreferences(bindings, needs, context, promised),
+    ...(key.isWallet && deps.areBrokersQuiet() ? { quiet: true as const } : {}),
   };
   const seal = (): string =>
     sealTicket(deps.ticketSealingKey, { ...envelope, accountRef: sealAccountRef(deps.accountRefKey, key) });

@@ -17,7 +17,11 @@ export interface UsageOwner {
   readonly onlyOf?: string | undefined;
 }
 
-type Row = Omit<SqlRow<typeof usage>, 'account_id'>;
+type Told = 'operation' | 'model' | 'attempts' | 'fallback' | 'estimated';
+/** A row of an account that somebody reads. Only wallets have quiet rows, which lack these fields. */
+type Row = Omit<SqlRow<typeof usage>, 'account_id' | Told> & {
+  readonly [Field in Told]: NonNullable<SqlRow<typeof usage>[Field]>;
+};
 
 /**
  * Returns one page of an account’s usage, newest first. The cursor is the end of the previous page.

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type UsageQuery, usageGroups } from '@sotto/contract/control/usage';
-import { monthOf } from '@sotto/state';
+import { type AccountRef, monthOf, type ToldSettlement } from '@sotto/state';
 import { usageStatuses } from '@sotto/wire';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { recordUsage, type UsedSettlement } from '../ledger/record-usage.ts';
+import { recordUsage } from '../ledger/record-usage.ts';
 import { explained } from '../testing/explained.integration.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
@@ -23,7 +23,9 @@ const models = ['m/one', 'm/two', 'm/three'];
 
 let made = 0;
 /** The usage of one request: deterministic, and different from its neighbours’. */
-function used(accountId: string, at: number, more: Partial<UsedSettlement> = {}): UsedSettlement {
+type Used = ToldSettlement & AccountRef;
+
+function used(accountId: string, at: number, more: Partial<Used> = {}): Used {
   made += 1;
   const key = made % keys.length;
   return {
@@ -53,8 +55,7 @@ function used(accountId: string, at: number, more: Partial<UsedSettlement> = {})
   };
 }
 
-const record = (rows: readonly UsedSettlement[]): Promise<void> =>
-  inTransaction(pool, (client) => recordUsage(client, rows));
+const record = (rows: readonly Used[]): Promise<void> => inTransaction(pool, (client) => recordUsage(client, rows));
 
 const newAccount = async (): Promise<string> => (await createAccount(pool, { userId: undefined, name: 'x' })).accountId;
 

@@ -26,9 +26,13 @@ export interface Batch {
 /** What a whole batch is worth. */
 export const batchNusd = creditNusd * BigInt(creditsPerBatch);
 
-/** Names a batch. Only who has its secret can name it, so a repeated request needs no other credential. */
+/**
+ * Names a batch. Only who blinded its numbers can use the signatures, so a repeated request needs no other credential. A code is not in the
+ * name: whoever replaced it still gets what it has paid for.
+ */
 export function batchId({ keyId, blinded, paidBy: { kind, secret } }: Batch): string {
-  const hash = createHash('sha256').update(`sotto batch v1 ${kind} ${hashSecret(secret)} ${keyId} `);
+  const payer = kind === 'code' ? '' : hashSecret(secret);
+  const hash = createHash('sha256').update(`sotto batch v1 ${kind} ${payer} ${keyId} `);
   for (const number of blinded) hash.update(number);
   return hash.digest('base64url');
 }

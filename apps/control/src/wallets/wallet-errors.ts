@@ -15,7 +15,7 @@ export const walletErrors: ErrorsOf<NotWithdrawn | NotClosed | NotDeposited | No
   unavailable: () => new ServiceError('service_unavailable'),
   wrong_key: () => invalid('key_id', 'is not the issuer key of this year.'),
   unfit: () => invalid('blinded', 'must be different numbers, above 0 and below the modulus of the key.'),
-  no_code: () => forbidden('The code is unknown, used or expired. Make another on the billing page.'),
+  no_code: () => forbidden('The code is unknown, used up, expired or revoked. Make another on the billing page.'),
   disabled: () => forbidden('This account is disabled.'),
   disputed: () => forbidden('A payment of this account is disputed.'),
   limit: () =>

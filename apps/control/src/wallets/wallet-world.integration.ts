@@ -197,12 +197,12 @@ export class World {
     return { accountId, walletId };
   }
 
-  async code(accountId: string): Promise<string> {
+  async code(accountId: string, lots = 1): Promise<string> {
     const code = randomUUID();
     await pool.query(
-      `insert into credit_codes (account_id, code_hash, expires_at) values ($1, $2, $3)
-       on conflict (account_id) do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at`,
-      [accountId, hashSecret(code), new Date(clock.now + 600_000)],
+      `insert into credit_codes (account_id, code_hash, expires_at, lots) values ($1, $2, $3, $4) on conflict (account_id)
+       do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at, lots = excluded.lots`,
+      [accountId, hashSecret(code), new Date(clock.now + 600_000), lots],
     );
     return code;
   }

@@ -19,14 +19,14 @@ import {
 } from './deposit.ts';
 import { endReservations } from './end-reservations.ts';
 import { walletErrors } from './wallet-errors.ts';
-import { withdrawCredits } from './withdraw-credits.ts';
+import { lotsLeft, withdrawCredits } from './withdraw-credits.ts';
 
 export interface WalletDependencies extends CreditsDependencies, DepositDependencies {
   /** Places or finds the order that pays for a wallet. Resolves to undefined once it is paid. */
   readonly orderWallet: (asked: WalletHashes & { readonly packageId: string }) => Promise<WalletOrder | undefined>;
 }
 
-const codeMs = 10 * 60_000;
+const codeMs = 365 * 86_400_000;
 /** How recent a sign-in must be, of any kind. */
 const freshMs = 5 * 60_000;
 const endMs = 15_000;
@@ -46,22 +46,35 @@ export function buildWallets(deps: WalletDependencies): Domain {
       serve(walletContracts)({
         'GET /v1/credits': async () => issuer.published,
 
-        'POST /v1/credits/codes': async ({ caller: { accountId, signedInAt } }) => {
+        'POST /v1/credits/codes': async ({ caller: { accountId, signedInAt }, body: { lots } }) => {
           if (now() - signedInAt * 1000 > freshMs)
             throw new ServiceError('session_not_fresh', { message: 'Sign in again. A code counts as money.' });
           const code = newCode();
           const expiresAt = new Date(now() + codeMs);
           await pool.query(
-            `insert into credit_codes (account_id, code_hash, expires_at) values ($1, $2, $3)
-             on conflict (account_id) do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at`,
-            [accountId, hashSecret(code), expiresAt],
+            `insert into credit_codes (account_id, code_hash, expires_at, lots) values ($1, $2, $3, $4) on conflict (account_id)
+             do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at, lots = excluded.lots`,
+            [accountId, hashSecret(code), expiresAt, lots],
           );
-          return { code, expires_at: expiresAt.toISOString() };
+          return { code, lots, expires_at: expiresAt.toISOString() };
+        },
+
+        'GET /v1/credits/codes': async ({ caller: { accountId } }) => {
+          const { rows } = await pool.query<{ lots: number; expires_at: Date }>(
+            'select lots, expires_at from credit_codes where account_id = $1 and expires_at > $2',
+            [accountId, new Date(now())],
+          );
+          const permission = rows[0] && { lots: rows[0].lots, expires_at: rows[0].expires_at.toISOString() };
+          return { permission: permission ?? null };
+        },
+
+        'DELETE /v1/credits/codes': async ({ caller: { accountId } }) => {
+          await pool.query('delete from credit_codes where account_id = $1', [accountId]);
         },
 
         'POST /v1/credits': async ({ body: { code, ...batch } }) => {
           const signed = await withdrawCredits(deps, { ...toBatch(batch), paidBy: { kind: 'code', secret: code } });
-          return toAnswer(orError(signed, walletErrors));
+          return { ...toAnswer(orError(signed, walletErrors)), lots: await lotsLeft(pool, code) };
         },
 
         'POST /v1/wallets': async ({ body, reply }) => {

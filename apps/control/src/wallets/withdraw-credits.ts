@@ -7,6 +7,7 @@ import { Refused, refused } from '../database/refused.ts';
 import { ledgerAccounts } from '../ledger/post-transaction.ts';
 import {
   type Batch,
+  batchId,
   batchNusd,
   type CreditsDependencies,
   signAgain,
@@ -46,15 +47,17 @@ export async function withdrawCredits(
   const unfit = unsignable(deps, batch);
   if (unfit !== undefined) return unfit;
   const code = [hashSecret(batch.paidBy.secret), new Date(now())];
-  const open = await pool.query('select from credit_codes where code_hash = $1 and expires_at > $2', code);
+  const valid = 'from credit_codes where code_hash = $1 and expires_at > $2 and lots > 0';
+  const open = await pool.query(`select ${valid}`, code);
   if (open.rowCount === 0) return signPaid(deps, batch, refused('no_code'));
   const moved = await inTransaction(pool, async (client) => {
-    const used = await client.query<{ account_id: string }>(
-      'delete from credit_codes where code_hash = $1 and expires_at > $2 returning account_id',
-      code,
-    );
+    const used = await client.query<{ account_id: string }>(`select account_id ${valid} for update`, code);
     const accountId = used.rows[0]?.account_id;
     if (accountId === undefined) return undefined;
+    // A statement after the lock, so that it sees what a request for the same batch has committed meanwhile.
+    const { rowCount } = await client.query('select from credit_issuances where id = $1', [batchId(batch)]);
+    if (rowCount !== 0) return undefined;
+    await client.query('update credit_codes set lots = lots - 1 where account_id = $1', [accountId]);
     const locked = await lockWithEpoch(client, accountId);
     if (locked instanceof Refused) return locked;
     const { balanceNusd } = locked.account;
@@ -104,4 +107,12 @@ async function notWithdrawable(
   if (found.disputed) return refused('disputed');
   if (found.of_one >= batchesADay.ofOne || found.of_all >= batchesADay.ofAll) return refused('limit');
   return balanceNusd - BigInt(found.other) >= batchNusd ? undefined : refused('not_crypto');
+}
+
+/** The batches that a code may still withdraw. 0: it is used up, or there is no such code. */
+export async function lotsLeft(pool: pg.Pool, code: string): Promise<number> {
+  const { rows } = await pool.query<{ lots: number }>('select lots from credit_codes where code_hash = $1', [
+    hashSecret(code),
+  ]);
+  return rows[0]?.lots ?? 0;
 }

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { applyEvent } from '../billing/orders/apply-event.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { creditWithin, ledgerAccounts } from '../ledger/post-transaction.ts';
+import { auditLedger } from '../money-audit/audit-ledger.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
 import type { CreditsDependencies } from './batch.ts';
 import { endReservations } from './end-reservations.ts';
@@ -21,6 +22,7 @@ import {
   usd,
   withdrawCredits,
 } from './wallet-world.integration.ts';
+import { lotsLeft } from './withdraw-credits.ts';
 
 describeWallets('a withdrawal', (world) => {
   it('moves 5 USD to the credits of the key, and signs the same batch the same way again', async () => {
@@ -166,24 +168,69 @@ describeWallets('a withdrawal', (world) => {
     expect(await world.balance(accountId)).toBe(usd(50));
   });
 
-  it('by two requests with one code happens once: for the same batch both get it, for another one of them', async () => {
-    for (const isSame of [true, false]) {
+  // The interleavings: two controls have the same batch, and both find no issuance before either has the code's lock; two batches want
+  // the last lot of a code. A lot that was counted twice would end the schedule early, and a batch that was paid twice would lose 5 USD.
+  it('by two requests with one code happens once: for the same batch both get it, for another as many as lots are left', async () => {
+    for (const [isSame, lots, signed] of [
+      [true, 1, 2],
+      [true, 3, 2],
+      [false, 1, 1],
+      [false, 3, 2],
+    ] as const) {
       const { accountId } = await world.account(50);
-      const code = await world.code(accountId);
+      const code = await world.code(accountId, lots);
       const batch = batchOf('code', code);
       const other = isSame ? batch : batchOf('code', code);
       const both = await Promise.allSettled([
         withdrawCredits(world.deps(), batch),
         withdrawCredits(world.deps(), other),
       ]);
-      expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(isSame ? 2 : 1);
-      expect(await world.balance(accountId)).toBe(usd(45));
+      expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(signed);
+      const paid = isSame ? 1 : signed;
+      expect(await world.balance(accountId)).toBe(usd(50 - 5 * paid));
+      expect(await lotsLeft(pool, code)).toBe(lots - paid);
+      expect(await auditLedger(pool)).toEqual([]);
     }
+  });
+
+  // The interleavings: the permission is revoked or replaced before the answer of a purchase has arrived; while a purchase has its lock; and
+  // between a refusal and the next try.
+  it('by a permission ends when it is used up or revoked; what was paid before is signed all the same', async () => {
+    const { accountId } = await world.account(50);
+    const code = await world.code(accountId, 2);
+    const paid = batchOf('code', code);
+    const signatures = await withdrawCredits(world.deps(), paid);
+    const { state } = world;
+    let revoked: Promise<unknown> = Promise.resolve();
+    const revokesMeanwhile = {
+      ...state,
+      reserve: async (request: Parameters<State['reserve']>[0]) => {
+        revoked = pool.query('delete from credit_codes where account_id = $1', [accountId]);
+        return state.reserve(request);
+      },
+    };
+    // A refused purchase takes no lot.
+    await pool.query('update accounts set disabled_at = now() where id = $1', [accountId]);
+    await expect(withdrawCredits(world.deps(), batchOf('code', code))).rejects.toEqual(refused('forbidden'));
+    await pool.query('update accounts set disabled_at = null where id = $1', [accountId]);
+    expect(await lotsLeft(pool, code)).toBe(1);
+    const last = batchOf('code', code);
+    const lastSignatures = await withdrawCredits(world.deps({ state: revokesMeanwhile }), last);
+    await revoked;
+    await expect(withdrawCredits(world.deps(), batchOf('code', code))).rejects.toEqual(refused('forbidden'));
+    expect(await world.balance(accountId)).toBe(usd(40));
+    // Another permission, of which the repeated requests take no lot.
+    const next = await world.code(accountId, 1);
+    const by = { paidBy: { kind: 'code', secret: next } } as const;
+    expect(await withdrawCredits(world.deps(), { ...paid, ...by })).toEqual(signatures);
+    expect(await withdrawCredits(world.deps(), { ...last, ...by })).toEqual(lastSignatures);
+    expect([await lotsLeft(pool, next), await world.balance(accountId)]).toEqual([1, usd(40)]);
   });
 
   it('survives the death of control after each step', async () => {
     const { accountId, walletId } = await world.account(7);
-    const batch = batchOf('code', await world.code(accountId));
+    const code = await world.code(accountId, 3);
+    const batch = batchOf('code', code);
     const { state } = world;
     const diesAfter = {
       ...state,
@@ -194,6 +241,7 @@ describeWallets('a withdrawal', (world) => {
     };
     await expect(withdrawCredits(world.deps({ state: diesAfter }), batch)).rejects.toBe(died);
     expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(2)]);
+    expect(await lotsLeft(pool, code)).toBe(3);
     // It cannot be withdrawn twice, and the note goes when its transaction can no longer commit.
     await expect(withdrawCredits(world.deps(), batch)).rejects.toEqual(refused('insufficient_balance'));
     await endReservations(world.deps());
@@ -212,6 +260,40 @@ describeWallets('a withdrawal', (world) => {
     await endReservations(world.deps());
     expect([await world.available(walletId), await world.notes()]).toEqual([usd(2), []]);
     expect(await withdrawCredits(world.deps(), batch)).toEqual(signatures);
+    expect(await lotsLeft(pool, code)).toBe(2);
+  });
+
+  // Each statement in turn is the one before which control dies. Then another control gets the same request.
+  it('killed between any two statements is paid once, takes one lot and leaves no note', async () => {
+    for (let dies = 1, isOver = false; !isOver; dies += 1) {
+      const { accountId, walletId } = await world.account(50);
+      const code = await world.code(accountId, 2);
+      const batch = batchOf('code', code);
+      let statements = 0;
+      const dying = <T extends object>(target: T): T =>
+        new Proxy(target, {
+          get: (of, name) => {
+            const value: unknown = Reflect.get(of, name);
+            if (typeof value !== 'function') return value;
+            return (...args: unknown[]) => {
+              if (name === 'query') statements += 1;
+              if (name === 'query' && statements === dies) throw died;
+              const answer: unknown = Reflect.apply(value, of, args);
+              return name === 'connect' ? (answer as Promise<object>).then(dying) : answer;
+            };
+          },
+        });
+      await withdrawCredits(world.deps({ pool: dying(pool) }), batch).catch((error: unknown) =>
+        expect(error).toBe(died),
+      );
+      isOver = statements < dies;
+      expect(await withdrawCredits(world.deps(), batch)).toHaveLength(50);
+      clock.now += 31_000;
+      await endReservations(world.deps());
+      expect(await lotsLeft(pool, code), `killed at statement ${dies}`).toBe(1);
+      expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(45), usd(45)]);
+      expect([await world.notes(), await auditLedger(pool)]).toEqual([[], []]);
+    }
   });
 
   it('of a wallet that Postgres does not know keeps no other reservation from its end', async () => {

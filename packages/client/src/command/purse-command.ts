@@ -17,16 +17,24 @@ import {
   type WalletOrder,
 } from '../purse/credit-service.ts';
 import { Purse } from '../purse/purse.ts';
+import { Schedule } from '../purse/schedule.ts';
+import { usualFirstUseDays, usualLotsAWeek } from '../purse/schedule-times.ts';
 import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
+
+/** What lots of each week cost in a month, such as `$65`. */
+const monthly = (lotsAWeek: number): string => `$${Math.round((lotsAWeek * 5 * 52) / 12)}`;
+/** The rates of `docs/THREAT_MODEL.md`, which a test compares with it. */
+export const shorterWait =
+  'Without waiting, an operator who knows all your wallets names 78 % of people among 20 accounts, after up to 7 days 48 %.';
 
 export const purseHelp = `sotto purse: blind credits, which pay for anonymous wallets (\`sotto run --anonymous\`).
 
   sotto purse                the credits that you have
-  sotto purse buy            withdraw 50 credits ($5) with a code of the billing page, which it asks for
+  sotto purse buy            buy lots of 50 credits ($5): five at once, then some a week at random hours, until you end it. Asks for
+                             a code of the billing page, which permits so many lots
   sotto purse pay PACKAGE    pay a wallet by crypto instead, such as usd-10, without an account; says where to pay, and waits
-  sotto purse rest           wait until 50 credits have rested
-  sotto purse settle         close wallets that an ended process left, and ask again for payments and batches whose answer was lost
+  sotto purse settle         close wallets that an ended process left, and ask again for payments whose answer was lost
   sotto purse key            print the issuer and its keys that you pin
   sotto purse reuse          use credits that were set aside after a refused deposit
   sotto purse back-up FILE   write a copy
@@ -39,6 +47,11 @@ can be linked.
   --relay URL          a SOCKS5 proxy that somebody else runs: socks5://host:port (Tor: socks5://127.0.0.1:9050)
   --pins FILE          the issuer's keys, in \`credits\` (default: those that this build ships with)
   --purse FILE         the purse (default: ~/.sotto/purse)
+
+Of \`buy\`:
+  --lots-a-week N      the lots after the first five (default: ${usualLotsAWeek}, which cost ${monthly(usualLotsAWeek)} a month)
+  --first-use-days N   the most days that the first credits wait, at random (default: ${usualFirstUseDays}). ${shorterWait}
+  --schedule FILE      the code and the times (default: ~/.sotto/schedule). Keep it apart from the purse: it names your account
 
 Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line; 3 no connection.
 `;
@@ -55,6 +68,9 @@ interface PurseValues {
   readonly relay?: string | undefined;
   readonly pins?: string | undefined;
   readonly purse?: string | undefined;
+  readonly schedule?: string | undefined;
+  readonly 'lots-a-week'?: string | undefined;
+  readonly 'first-use-days'?: string | undefined;
 }
 
 /** A purse with the way to its issuer. */
@@ -67,8 +83,8 @@ export interface OpenPurse {
 const openPurse = ({ environment, userId }: Terminal, file: string | undefined): Promise<Purse> =>
   Purse.open({ file: file ?? defaultFile(environment), userId });
 
-const defaultFile = (environment: Terminal['environment']): string =>
-  join(environment.HOME ?? homedir(), '.sotto', 'purse');
+const defaultFile = (environment: Terminal['environment'], name = 'purse'): string =>
+  join(environment.HOME ?? homedir(), '.sotto', name);
 
 const issuerOf = ({ credits }: ClientPins): CreditIssuer => {
   if (credits === undefined)
@@ -114,6 +130,8 @@ export async function takeAnonymously(
     );
   const { purse, service, issuer } = await purseOf(terminal, values);
   const { id, key } = purse.takeWallet();
+  const { ready, resting } = purse.balance();
+  if (ready + resting < 50) terminal.note(`${outgrown}\n`);
   let isOpen = false;
   return {
     key,
@@ -162,6 +180,9 @@ export async function purseCommand(terminal: Terminal, args: readonly string[]):
       relay: { type: 'string' },
       pins: { type: 'string' },
       purse: { type: 'string' },
+      schedule: { type: 'string' },
+      'lots-a-week': { type: 'string' },
+      'first-use-days': { type: 'string' },
     },
   });
   const [step = 'balance', argument, ...rest] = positionals;
@@ -177,7 +198,7 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
   if (step === 'buy' || step === 'settle' || step === 'pay') {
     const { purse, service, issuer } = await purseOf(terminal, values);
     try {
-      if (step === 'buy') await purse.buy(service, issuer, await askCode(terminal));
+      if (step === 'buy') await buyOnSchedule(terminal, values, { purse, service, issuer });
       else if (step === 'pay') await pay(terminal, { purse, service }, argument);
       else await purse.settle(service, issuer, (order) => terminal.out(orderText(order)));
       terminal.out(balanceText(purse));
@@ -209,19 +230,57 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
   try {
     if (step === 'back-up') purse.backUp(argument);
     else if (step === 'reuse') terminal.note(`${purse.reuse()} credits are usable again.\n`);
-    else if (step === 'rest') {
-      for (let { ready, readyAt } = purse.balance(); ready < 50; { ready, readyAt } = purse.balance()) {
-        if (readyAt === undefined)
-          throw new PurseError('There are fewer than 50 credits. Buy a batch with `sotto purse buy`.');
-        await setTimeout(Math.min(60_000, Math.max(1_000, readyAt - Date.now())));
-      }
-    } else if (step !== 'balance' && step !== 'restore')
-      throw new UsageError(`"${step}" is no step of \`sotto purse\`.`);
+    else if (step !== 'balance' && step !== 'restore') throw new UsageError(`"${step}" is no step of \`sotto purse\`.`);
     terminal.out(balanceText(purse));
   } finally {
     purse.close();
   }
   return 0;
+}
+
+const retryEveryMs = 60_000;
+
+/** Buys what the schedule says, until the permission is used up. */
+async function buyOnSchedule(
+  terminal: Terminal,
+  values: PurseValues,
+  { purse, service, issuer }: OpenPurse,
+): Promise<void> {
+  const asked = countOf(values, 'lots-a-week');
+  const firstUseDays = countOf(values, 'first-use-days') ?? usualFirstUseDays;
+  const { environment, userId } = terminal;
+  const file = values.purse ?? defaultFile(environment);
+  const scheduleFile = values.schedule ?? defaultFile(environment, 'schedule');
+  const schedule = await Schedule.open({ file, scheduleFile, userId });
+  try {
+    const code = schedule.hasPermission ? undefined : await askCode(terminal);
+    const lotsAWeek = schedule.begin({ code, lotsAWeek: asked, firstUseDays });
+    terminal.out(
+      `${lotsAWeek} lots a week cost about ${monthly(lotsAWeek)} a month. End this with Ctrl-C, and go on later.\n`,
+    );
+    if (firstUseDays < usualFirstUseDays) terminal.note(`${shorterWait}\n`);
+    for (let hasWorked = false; schedule.hasPermission; hasWorked = true) {
+      try {
+        const bought = await schedule.buyNext(service, issuer);
+        if ('next' in bought) await setTimeout(Math.min(retryEveryMs, Math.max(1_000, bought.next - Date.now())));
+        else terminal.note(`A lot is bought. The code permits ${bought.left} more.\n`);
+        if ('left' in bought) terminal.out(balanceText(purse));
+      } catch (error) {
+        if (!hasWorked) throw error;
+        terminal.note(`${error instanceof Error ? printableLine(error.message) : 'It failed.'} Trying again later.\n`);
+        await setTimeout(retryEveryMs);
+      }
+    }
+    terminal.note('The code permits no more. Make another on the billing page.\n');
+  } finally {
+    schedule.close();
+  }
+}
+
+function countOf(values: PurseValues, name: 'lots-a-week' | 'first-use-days'): number | undefined {
+  const text = values[name];
+  if (text === undefined || /^([0-9]|[12][0-9]|30)$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new UsageError(`--${name} must be a whole number from 0 to 30, not ${text}.`);
 }
 
 const payEveryMs = 10_000;
@@ -272,19 +331,18 @@ function orderText({ id, status, amount, total, expires_at, problem, pay_to }: W
 /** What credits are worth, such as `$5.00`. */
 const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;
 
+const outgrown =
+  'There is less than a lot left. Buying more just now would name you: raise --lots-a-week for the weeks to come, and wait.';
+
 function balanceText(purse: Purse): string {
-  const { ready, resting, aside, unsignedBatches, abandonedWallets, paidWallets, orderedWallets, readyAt } =
-    purse.balance();
+  const { ready, resting, aside, abandonedWallets, paidWallets, orderedWallets, readyAt } = purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
-  if (ready + resting < 100)
-    lines.push('Keep 100 or more, bought at another time than you use them, so that old and new ones mix.');
+  if (ready + resting < 50) lines.push(outgrown);
   if (paidWallets > 0) lines.push(`${paidWallets} paid wallets are there. \`--anonymous\` uses them first.`);
   if (orderedWallets > 0)
     lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid.`);
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
-  if (unsignedBatches > 0)
-    lines.push(`The answer to ${unsignedBatches} purchases is missing. Run \`sotto purse settle\`.`);
   if (abandonedWallets > 0)
     lines.push(
       `${abandonedWallets} wallets are not closed. Run \`sotto purse settle\`, some time after they were used.`,

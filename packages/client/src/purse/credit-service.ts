@@ -44,6 +44,8 @@ export interface CreditService {
 export interface SignedBatch {
   readonly signatures: readonly Buffer[];
   readonly more: boolean;
+  /** The lots that the permission has left. Undefined: the wallet that was closed pays. */
+  readonly lots?: number | undefined;
 }
 
 /** An order, as far as the client shows it and remembers it. */
@@ -94,7 +96,7 @@ export function creditService({ origin, relay }: { readonly origin: string; read
       const { data } = signedCreditsSchema.safeParse(parseJson(await post(path, batch)));
       if (data === undefined || data.signatures.length > creditsPerBatch) throw new ClientError('control_unreachable');
       const signatures = data.signatures.map((signature) => Buffer.from(signature, 'base64url'));
-      return { signatures, more: data.more === true };
+      return { signatures, more: data.more === true, lots: data.lots };
     },
     async deposit(deposit) {
       await post('/v1/wallets', deposit);

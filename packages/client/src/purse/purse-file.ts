@@ -18,28 +18,18 @@ export interface StoredWallet extends PurseWallet {
   readonly ends_at: number | null;
 }
 
-export interface StoredBatch {
-  readonly id: number;
-  readonly secrets: Uint8Array;
-  readonly spki: string;
-  readonly paid_by: 'code' | 'close';
-  readonly secret: string;
-  readonly wallet: number | null;
-}
-
-const firstTables = `
-  create table batches (id integer primary key, secrets blob not null, spki text not null, paid_by text not null,
-    secret text not null unique, wallet integer);
-  create table credits (nonce blob primary key, token blob not null, key_id text not null, ready_at integer not null,
-    wallet integer, aside integer not null default 0) without rowid;
-  create table wallets (id integer primary key, key text not null, close_secret text not null, state text not null,
-    pid integer not null);
-  pragma user_version = 1;`;
-/** Wallets that a payment makes: the package, and when the order ends that says where to pay. */
-const orderColumns = `
-  alter table wallets add column package_id text;
-  alter table wallets add column ends_at integer;
-  pragma user_version = 2;`;
+const tables = {
+  main: `
+    create table if not exists batches (wallet integer primary key, secrets blob not null, spki text not null);
+    create table if not exists credits (nonce blob primary key, token blob not null, key_id text not null,
+      ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
+    create table if not exists wallets (id integer primary key, key text not null, close_secret text not null,
+      state text not null, pid integer not null, package_id text, ends_at integer);`,
+  schedule: `
+    create table if not exists schedule.standing (code text, first_use_at integer not null);
+    create table if not exists schedule.lots (id integer primary key, at integer not null, is_first integer not null,
+      secrets blob, spki text);`,
+};
 
 /** The SQLite file of a purse, which only its owner can read. */
 export class PurseFile {
@@ -50,30 +40,25 @@ export class PurseFile {
   }
 
   /**
-   * Opens the file, or makes an empty one. Refuses a file that other users can read or change.
+   * Opens the file, or makes an empty one, and that of the schedule if one is named. Refuses a file that other users can read or change.
    *
    * @param userId - The user id of the process; undefined on Windows.
    */
-  static async open(file: string, userId: number | undefined): Promise<PurseFile> {
+  static async open(file: string, userId: number | undefined, scheduleFile?: string): Promise<PurseFile> {
     // Imported here, because Node before 24 warns about it, and other commands do not need it.
     const { DatabaseSync } = await import('node:sqlite');
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const descriptor = openSync(file, 'a+', 0o600);
-    const { mode, uid } = fstatSync(descriptor);
-    closeSync(descriptor);
-    if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
-      throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
+    for (const each of [file, ...(scheduleFile === undefined ? [] : [scheduleFile])]) makeOwn(each, userId);
     const db = new DatabaseSync(file);
-    // SQLite overwrites deleted rows, also in the journal.
-    db.exec(
-      'pragma busy_timeout = 10000; pragma journal_mode = delete; pragma secure_delete = on; pragma synchronous = full',
-    );
     const opened = new PurseFile(db);
-    opened.change(() => {
-      const version = opened.read<{ user_version: number }>('pragma user_version')[0]?.user_version ?? 0;
-      if (version < 1) db.exec(firstTables);
-      if (version < 2) db.exec(orderColumns);
-    });
+    db.exec('pragma busy_timeout = 10000');
+    if (scheduleFile !== undefined) opened.run('attach database ? as schedule', scheduleFile);
+    for (const name of ['main', ...(scheduleFile === undefined ? [] : ['schedule' as const])] as const) {
+      // SQLite overwrites deleted rows, also in the journal. A transaction of both files needs journals that are files.
+      db.exec(
+        `pragma ${name}.journal_mode = delete; pragma ${name}.secure_delete = on; pragma ${name}.synchronous = full`,
+      );
+      opened.change(() => db.exec(tables[name]));
+    }
     return opened;
   }
 
@@ -101,4 +86,14 @@ export class PurseFile {
   run(sql: string, ...values: readonly (string | number | null | Uint8Array)[]): number | bigint {
     return this.#db.prepare(sql).run(...values).changes;
   }
+}
+
+/** Makes an empty file of mode 600 if there is none. Throws if another user could read or change what is there. */
+function makeOwn(file: string, userId: number | undefined): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const descriptor = openSync(file, 'a+', 0o600);
+  const { mode, uid } = fstatSync(descriptor);
+  closeSync(descriptor);
+  if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
+    throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
 }

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CreditRefusal, type WalletOrder } from './credit-service.ts';
 import { Purse, type PurseOptions } from './purse.ts';
-import { Issuer, issuer, spkis, unpaid } from './testing/issuer.ts';
+import { Schedule } from './schedule.ts';
+import { Issuer, issuer, unpaid } from './testing/issuer.ts';
 
 const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
 let folder = '';
@@ -23,26 +24,32 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
   Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, ...own });
-const code = (at: number): string => `AAAA-BBBB-CCCC-000${at}`;
 const hour = 3_600_000;
+/** Buys the first lots of a schedule. */
+async function bought(lots: number, own: Partial<PurseOptions> = {}): Promise<void> {
+  const options = { file, userId: process.getuid?.(), now: () => clock.now, random: (least: number) => least, ...own };
+  const schedule = await Schedule.open({ ...options, scheduleFile: join(folder, 'apart', 'schedule') });
+  schedule.begin({ code: 'AAAA-BBBB-CCCC-0000', lotsAWeek: 0, firstUseDays: 0 });
+  for (let lot = 0; lot < lots; lot += 1) await schedule.buyNext(service, issuer);
+  schedule.close();
+}
 /** A purse with rested credits of this many batches. */
 async function filled(batches: number): Promise<Purse> {
-  const purse = await open();
-  for (let batch = 0; batch < batches; batch += 1) await purse.buy(service, issuer, code(batch));
+  await bought(batches);
   clock.now += hour;
-  return purse;
+  return open();
 }
 const lost = new Error('the connection broke');
-const ignored = (): void => {};
 
 test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];
   const random = (...range: number[]): number => {
+    if (range[0] === 0) return 0;
     drawn.push(range);
     return 2 * hour;
   };
+  await bought(1, { random });
   const purse = await open({ random });
-  await purse.buy(service, issuer, code(0));
   expect(drawn).toEqual([[hour, 24 * hour]]);
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 50, readyAt: clock.now + 2 * hour });
   expect(() => purse.takeWallet()).toThrow('0 are ready and 50 are resting');
@@ -55,7 +62,7 @@ test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as chan
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 0 });
   service.signs = 37;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, unsignedBatches: 0, abandonedWallets: 0 });
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, abandonedWallets: 0 });
   const body = service.batches.at(-1)?.body ?? {};
   expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
   purse.close();
@@ -171,20 +178,6 @@ test('a failure hides no order that is still to be paid', async () => {
   later.close();
 });
 
-test('a purse of an older version gets its new columns', async () => {
-  const purse = await filled(1);
-  purse.close();
-  const older = new DatabaseSync(file);
-  older.exec(
-    'alter table wallets drop column package_id; alter table wallets drop column ends_at; pragma user_version = 1',
-  );
-  older.close();
-  const newer = await open();
-  await newer.deposit(service, newer.takeWallet());
-  expect(newer.balance()).toMatchObject({ ready: 0, paidWallets: 0 });
-  newer.close();
-});
-
 test('old and new credits mix: 50 of all that are ready', async () => {
   const purse = await filled(4);
   const taken = new Set<string>();
@@ -195,16 +188,8 @@ test('old and new credits mix: 50 of all that are ready', async () => {
   purse.close();
 });
 
-test('a lost answer to a purchase, a deposit or a closing loses nothing', async () => {
-  const purse = await open();
-  service.trouble = lost;
-  await expect(purse.buy(service, issuer, code(0))).rejects.toBe(lost);
-  expect(purse.balance()).toMatchObject({ unsignedBatches: 1, resting: 0 });
-  service.trouble = undefined;
-  await purse.settle(service, issuer, ignored);
-  expect(service.batches[0]).toEqual(service.batches[1]);
-  expect(purse.balance()).toMatchObject({ unsignedBatches: 0, resting: 50 });
-  clock.now += hour;
+test('a lost answer to a deposit or a closing loses nothing', async () => {
+  const purse = await filled(1);
   const wallet = purse.takeWallet();
   service.trouble = lost;
   await expect(purse.deposit(service, wallet)).rejects.toBe(lost);
@@ -222,38 +207,18 @@ test('a lost answer to a purchase, a deposit or a closing loses nothing', async 
   purse.close();
 });
 
-test('a planted issuer key gets nothing: the batch is kept until the pinned one signs', async () => {
-  const purse = await open();
-  service.signsWith = 1;
-  await expect(purse.buy(service, issuer, code(0))).rejects.toThrow('did not sign');
-  expect(purse.balance()).toMatchObject({ resting: 0, unsignedBatches: 1 });
-  service.signsWith = 0;
-  service.signs = 49;
-  await expect(purse.settle(service, issuer, ignored)).rejects.toThrow('did not sign');
-  service.signs = 50;
-  await purse.settle(service, issuer, ignored);
-  expect(purse.balance()).toMatchObject({ resting: 50, unsignedBatches: 0 });
-  // The service has no say in which key it is: the client's own date and pins decide.
-  expect(service.batches.every(({ body }) => body.key_id === hash('sha256', spkis[0] ?? Buffer.alloc(0), 'hex'))).toBe(
-    true,
-  );
-  clock.now = Date.parse('2027-01-02T00:00:00Z');
-  await expect(purse.buy(service, issuer, code(1))).rejects.toThrow('no usable issuer key of 2027');
-  purse.close();
-});
-
-test('a refused code buys nothing and leaves nothing; a closed wallet keeps its batch', async () => {
+test('a closed wallet keeps its batch while its requests are not booked', async () => {
   const purse = await filled(1);
   const wallet = purse.takeWallet();
   await purse.deposit(service, wallet);
   service.trouble = new CreditRefusal({ type: 'conflict', message: 'not booked' }, true);
   await expect(purse.closeWallet(service, issuer, wallet.id)).rejects.toThrow('not booked');
-  service.trouble = new CreditRefusal({ type: 'forbidden', message: 'expired' }, false);
-  await expect(purse.buy(service, issuer, code(1))).rejects.toThrow('expired');
   service.trouble = undefined;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(service.batches.filter(({ path }) => path === '/v1/wallets/close')).toHaveLength(2);
-  expect(purse.balance()).toMatchObject({ unsignedBatches: 0, resting: 50 });
+  const closings = service.batches.filter(({ path }) => path === '/v1/wallets/close');
+  expect(closings).toHaveLength(2);
+  expect(closings[0]).toEqual(closings[1]);
+  expect(purse.balance()).toMatchObject({ resting: 50 });
   purse.close();
 });
 

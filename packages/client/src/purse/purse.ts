@@ -1,9 +1,9 @@
 import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { type CreditIssuer, creditsPerBatch } from '@sotto/wire';
-import { Batches } from './batches.ts';
+import { addCredits, type BatchSecrets, newBatch, signBatch, type Timing } from './batches.ts';
 import { CreditRefusal, type CreditService, PurseError, type WalletOrder } from './credit-service.ts';
-import { PurseFile, type PurseWallet, type StoredBatch, type StoredWallet } from './purse-file.ts';
+import { PurseFile, type PurseWallet, type StoredWallet } from './purse-file.ts';
 
 export interface PurseOptions {
   readonly file: string;
@@ -24,20 +24,22 @@ const watchedMs = 86_400_000;
  */
 export class Purse {
   readonly #file: PurseFile;
-  readonly #batches: Batches;
-  readonly #now: () => number;
+  readonly #timing: Timing;
 
   private constructor(file: PurseFile, { now = Date.now, random = randomInt }: PurseOptions) {
     this.#file = file;
-    this.#batches = new Batches(file, { now, random });
-    this.#now = now;
+    this.#timing = { now, random };
   }
 
   /** Opens a purse, or makes an empty one. Refuses a file that other users can read or change. */
   static async open(options: PurseOptions): Promise<Purse> {
     const file = await PurseFile.open(options.file, options.userId);
     const purse = new Purse(file, options);
-    file.change(() => purse.#releaseLeft());
+    file.change(() => {
+      purse.#releaseLeft();
+      // When credits have rested, nothing says any more when they were signed.
+      file.run('update credits set ready_at = 0 where ready_at <= ?', purse.#timing.now());
+    });
     return purse;
   }
 
@@ -55,26 +57,15 @@ export class Purse {
       this.#file.read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
     const left = this.#file.read<{ pid: number }>("select pid from wallets where state in ('offered', 'open')");
     return {
-      ready: usable.filter(({ ready_at }) => ready_at <= this.#now()).length,
-      resting: usable.filter(({ ready_at }) => ready_at > this.#now()).length,
+      ready: usable.filter(({ ready_at }) => ready_at <= this.#timing.now()).length,
+      resting: usable.filter(({ ready_at }) => ready_at > this.#timing.now()).length,
       aside: free.length - usable.length,
-      unsignedBatches: count("batches where paid_by = 'code'"),
       abandonedWallets: left.filter(({ pid }) => !isAlive(pid)).length,
       paidWallets: count("wallets where state = 'paid'"),
       orderedWallets: count("wallets where state = 'ordered'"),
       /** Unix ms. Undefined: there are too few credits. */
       readyAt: usable[creditsPerBatch - 1]?.ready_at,
     };
-  }
-
-  /** Buys a batch with a code of the dashboard. The batch is stored first, and asked for again by `settle` if the answer is lost. */
-  async buy(service: CreditService, issuer: CreditIssuer, code: string): Promise<void> {
-    const batch = this.#file.change(
-      () =>
-        this.#file.read<StoredBatch>('select * from batches where secret = ?', code)[0] ??
-        this.#batches.add(issuer, 'code', code, null),
-    );
-    await this.#batches.ask(service, issuer, batch);
   }
 
   /** Makes a wallet for a payment. It is stored before it is ordered. */
@@ -95,7 +86,8 @@ export class Purse {
       throw error;
     }
     const endsAt = order === undefined ? null : Date.parse(order.expires_at);
-    const isUnpaid = order?.status === 'expired' && order.problem === null && this.#now() > (endsAt ?? 0) + watchedMs;
+    const isUnpaid =
+      order?.status === 'expired' && order.problem === null && this.#timing.now() > (endsAt ?? 0) + watchedMs;
     // Another order under these hashes: the service has deleted the first one, as unpaid.
     if (isUnpaid || (endsAt !== null && wallet.ends_at !== null && endsAt !== wallet.ends_at))
       this.#file.run('delete from wallets where id = ?', id);
@@ -120,11 +112,11 @@ export class Purse {
       // Credits of one key, if there are enough, because a mixture tells that one person has both.
       const [key] = this.#file.read<{ key_id: string }>(
         `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerBatch} order by random() limit 1`,
-        this.#now(),
+        this.#timing.now(),
       );
       const chosen = this.#file.read<{ nonce: Uint8Array }>(
         `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerBatch}`,
-        this.#now(),
+        this.#timing.now(),
         key?.key_id ?? null,
       );
       if (chosen.length < creditsPerBatch) throw new PurseError(tooFew(this.balance()));
@@ -194,19 +186,42 @@ export class Purse {
    */
   async closeWallet(service: CreditService, issuer: CreditIssuer, walletId: number): Promise<number> {
     for (let back = 0; ; ) {
-      const batch = this.#file.change(() => {
-        const { close_secret: secret } = this.#wallet(walletId);
-        const [known] = this.#file.read<StoredBatch>('select * from batches where wallet = ?', walletId);
-        return known ?? this.#batches.add(issuer, 'close', secret, walletId);
+      const { close_secret, ...batch } = this.#file.change(() => {
+        const { close_secret } = this.#wallet(walletId);
+        const [known] = this.#file.read<BatchSecrets>('select secrets, spki from batches where wallet = ?', walletId);
+        const { secrets, spki } = known ?? newBatch(issuer, this.#timing.now());
+        this.#file.run(
+          'insert or ignore into batches (wallet, secrets, spki) values (?, ?, ?)',
+          walletId,
+          secrets,
+          spki,
+        );
+        return { close_secret, secrets, spki };
       });
-      const { count, more } = await this.#batches.ask(service, issuer, batch);
-      back += count;
-      if (!more) return back;
+      const end = (isLast: boolean): void => {
+        this.#file.run('delete from batches where wallet = ?', walletId);
+        if (isLast) this.#file.run('delete from wallets where id = ?', walletId);
+      };
+      const payment = { path: '/v1/wallets/close', proof: { close_secret }, atLeast: 0 } as const;
+      try {
+        const { credits, more } = await signBatch(service, issuer, { ...batch, ...payment });
+        this.#file.change(() => {
+          addCredits(this.#file, credits, this.#timing);
+          end(!more);
+        });
+        back += credits.length;
+        if (!more) return back;
+      } catch (error) {
+        // The batch is kept, unless its key is out of date, or a copy of this purse has closed the wallet with its own.
+        if (error instanceof CreditRefusal && !error.isPassing && ['invalid_request', 'conflict'].includes(error.type))
+          this.#file.change(() => end(error.type === 'conflict'));
+        throw error;
+      }
     }
   }
 
   /**
-   * Finishes what an ended process left: orders and deposits of unknown outcome, open wallets, and batches without signatures. Calls
+   * Finishes what an ended process left: orders and deposits of unknown outcome, and open wallets. Calls
    * `onUnpaid` for each order that is not paid, whatever else fails. Throws the first failure at the end.
    */
   async settle(service: CreditService, issuer: CreditIssuer, onUnpaid: (order: WalletOrder) => void): Promise<void> {
@@ -231,8 +246,6 @@ export class Purse {
         await this.closeWallet(service, issuer, id);
       });
     }
-    for (const batch of this.#file.read<StoredBatch>("select * from batches where paid_by = 'code'"))
-      await attempt(() => this.#batches.ask(service, issuer, batch));
     if (failures.length > 0) throw failures[0];
   }
 
@@ -288,7 +301,7 @@ function isAlive(pid: number): boolean {
 function tooFew({ ready, resting, readyAt }: { ready: number; resting: number; readyAt: number | undefined }): string {
   const when =
     readyAt === undefined
-      ? 'Buy a batch with `sotto purse buy`.'
-      : `${creditsPerBatch} are ready at ${new Date(readyAt).toISOString()}. \`sotto purse rest\` waits for that.`;
+      ? '`sotto purse buy` buys more.'
+      : `${creditsPerBatch} are ready at ${new Date(readyAt).toISOString()}.`;
   return `A wallet takes ${creditsPerBatch} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
 }

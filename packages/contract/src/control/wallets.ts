@@ -30,8 +30,14 @@ export const walletOrderSchema = orderAnswerSchema
   .extend({ pay_to: z.array(payToSchema) });
 export type WalletOrder = z.infer<typeof walletOrderSchema>;
 
+/** Body of `POST /credits/codes`: the batches that the code may withdraw, each for 5 USD. */
+export const createCreditCodeSchema = z.strictObject({ lots: z.int().min(1).max(200) });
+
+const permission = { lots: z.int().min(0), expires_at: instant };
 /** Answer of `POST /credits/codes`. */
-export const creditCodeSchema = z.strictObject({ code: z.string(), expires_at: instant });
+export const creditCodeSchema = z.strictObject({ code: z.string(), ...permission });
+/** Answer of `GET /credits/codes`: the batches that are left, and until when. */
+export const creditPermissionSchema = z.strictObject({ permission: z.strictObject(permission).nullable() });
 
 const batch = {
   /** The issuer key that is to sign. */
@@ -84,19 +90,37 @@ export const walletContracts = contracts({
     operationId: 'createCreditCode',
     summary: 'Make a code to withdraw credits with',
     description:
-      'The code is worth 5 USD of the account’s balance, for ten minutes. It works once, and replaces an earlier one. The session must have begun within five minutes.',
+      'The code may withdraw so many batches, each for 5 USD of the account’s balance, within a year. It replaces an earlier one. The session must have begun within five minutes.',
     credentials: ['session'],
-    body: 'empty',
+    body: createCreditCodeSchema,
     status: 201,
     answer: creditCodeSchema,
     returns: 'The code. Only this answer contains it.',
     errors: ['session_not_fresh', 'not_found'],
   },
+  'GET /v1/credits/codes': {
+    operationId: 'getCreditCode',
+    summary: 'Get what the code may still withdraw',
+    description: 'Not the code itself: only its first answer had it.',
+    credentials: ['session'],
+    answer: creditPermissionSchema,
+    returns: 'The batches that are left, or null if there is no code.',
+    errors: ['not_found'],
+  },
+  'DELETE /v1/credits/codes': {
+    operationId: 'revokeCreditCode',
+    summary: 'Revoke the code',
+    description: 'It withdraws nothing more from the moment of the answer on.',
+    credentials: ['session'],
+    status: 204,
+    returns: 'There is no code.',
+    errors: ['not_found'],
+  },
   'POST /v1/credits': {
     operationId: 'withdrawCredits',
     summary: 'Withdraw a batch of credits',
     description:
-      'Signs 50 blinded numbers for 5 USD of the account that made the code. Only what crypto paid and no request has used can leave. The same request gets the same signatures again.',
+      'Signs 50 blinded numbers for 5 USD of the account that made the code. Only what crypto paid and no request has used can leave. The same numbers get the same signatures again, whatever became of the code.',
     credentials: [],
     body: withdrawCreditsSchema,
     answer: signedCreditsSchema,

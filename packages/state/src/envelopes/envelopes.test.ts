@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { openAccountRef, sealAccountRef } from './account-ref.ts';
 import { apiKeyKind, createApiKey, hashSecret } from './api-key.ts';
 import { openReceipt, receiptIdOf, sealReceipt } from './receipt.ts';
-import { type Settlement, settlementSchema, signSettlement, verifySettlement } from './settlement.ts';
+import {
+  type Settlement,
+  signSettlement,
+  type ToldSettlement,
+  toldSettlementSchema,
+  verifySettlement,
+} from './settlement.ts';
 import { bindingsOf, openTicket, roundedExpiry, sealTicket, type TicketEnvelope } from './ticket.ts';
 
 const key = randomBytes(32);
@@ -113,7 +119,7 @@ describe('tickets', () => {
 });
 
 describe('settlements', () => {
-  const settlement: Settlement = {
+  const settlement: ToldSettlement = {
     v: 1,
     id: 'h1',
     kind: 'charge',
@@ -145,13 +151,24 @@ describe('settlements', () => {
     expect(verifySettlement([randomBytes(32), randomBytes(32)], signed)).toBeUndefined();
   });
 
+  it('that are quiet have nothing but what is booked', () => {
+    const { id, kind, accountRef, chargeNusd, at, month } = settlement;
+    const quiet: Settlement = { v: 2, id, kind, accountRef, chargeNusd, at, month };
+    expect(verifySettlement(key, signSettlement(key, quiet))).toEqual(quiet);
+    for (const more of [{ promptTokens: 1 }, { firstToken: 0 }, { model: 'a/b' }])
+      expect(verifySettlement(key, signSettlement(key, { ...quiet, ...more } as Settlement))).toBeUndefined();
+  });
+
   it('are read by a version that does not know their class of error, and by one that knows fewer', () => {
-    const failed: Settlement = { ...settlement, status: 'failed', error: 'timeout' };
+    const failed: ToldSettlement = { ...settlement, status: 'failed', error: 'timeout' };
     const read = verifySettlement(key, signSettlement(key, failed));
-    expect(read?.error).toBe('timeout');
+    expect(read).toMatchObject({ error: 'timeout' });
     const { payload } = signSettlement(key, failed);
-    expect(settlementSchema.omit({ error: true }).parse(JSON.parse(payload))).toEqual({ ...failed, error: undefined });
-    const later = signSettlement(key, { ...failed, error: 'weather' } as unknown as Settlement);
+    expect(toldSettlementSchema.omit({ error: true }).parse(JSON.parse(payload))).toEqual({
+      ...failed,
+      error: undefined,
+    });
+    const later = signSettlement(key, { ...failed, error: 'weather' } as unknown as ToldSettlement);
     expect(verifySettlement(key, later)).toEqual({ ...failed, error: undefined });
   });
 
@@ -159,14 +176,16 @@ describe('settlements', () => {
   const attemptsWith = (error: fc.Arbitrary<unknown>, maxLength: number) =>
     fc.array(fc.record({ provider, error }), { minLength: 1, maxLength });
   const read = (failedAttempts: unknown) =>
-    verifySettlement(key, signSettlement(key, { ...settlement, failedAttempts } as Settlement));
+    verifySettlement(key, signSettlement(key, { ...settlement, failedAttempts } as ToldSettlement));
 
   it('keep their failed attempts, under the MAC; a version that does not know them reads the rest', () => {
     fc.assert(
       fc.property(attemptsWith(fc.constantFrom(...attemptErrors), 8), (failedAttempts) => {
-        const signed = signSettlement(key, { ...settlement, failedAttempts } as Settlement);
+        const signed = signSettlement(key, { ...settlement, failedAttempts } as ToldSettlement);
         expect(verifySettlement(key, signed)).toEqual({ ...settlement, failedAttempts });
-        expect(settlementSchema.omit({ failedAttempts: true }).parse(JSON.parse(signed.payload))).toEqual(settlement);
+        expect(toldSettlementSchema.omit({ failedAttempts: true }).parse(JSON.parse(signed.payload))).toEqual(
+          settlement,
+        );
         const moved = { ...signed, payload: signed.payload.replace(/"(acme|other|x)/, '"z$1') };
         expect(verifySettlement(key, moved)).toBeUndefined();
       }),
@@ -179,7 +198,7 @@ describe('settlements', () => {
       fc.property(attemptsWith(strange, 8), (attempts) => {
         const known = (error: unknown) => attemptErrors.find((each) => each === error) ?? 'provider';
         const expected = attempts.map((one) => ({ provider: one.provider, error: known(one.error) }));
-        expect(read(attempts)?.failedAttempts).toEqual(expected);
+        expect(read(attempts)).toMatchObject({ failedAttempts: expected });
       }),
     );
   });

@@ -17,12 +17,7 @@ const count = z.int().min(0);
 /** More than any plan has. */
 const maxFailedAttempts = 8;
 
-/**
- * A broker's report of one request to the ledger. It names no account, because only control can decrypt `accountRef`. A charge has
- * the id of its hold, so that it is booked once. A release has a new id, so that a released hold can still be charged later.
- */
-export const settlementSchema = z.object({
-  v: z.literal(1),
+const bookable = {
   id: z.string(),
   kind: z.enum(['charge', 'release']),
   accountRef: z.string(),
@@ -30,6 +25,13 @@ export const settlementSchema = z.object({
   chargeNusd: z.string().regex(/^\d{1,16}$/),
   /** Unix ms, cut to the minute. */
   at: z.int(),
+  /** The hold's month by Redis' clock, in whose budgets the charge counts. */
+  month: z.string().regex(monthPattern),
+};
+
+export const toldSettlementSchema = z.object({
+  v: z.literal(1),
+  ...bookable,
   operation: z.enum(operations),
   model: z.string(),
   provider: z.string().nullable(),
@@ -68,9 +70,18 @@ export const settlementSchema = z.object({
   providerStatus: z.enum(providerStatuses).optional().catch(undefined),
   /** The client left before any output: the ledger waives the charge within the account's allowance. Default: false. */
   waivable: z.boolean().optional(),
-  /** The hold's month by Redis' clock, in whose budgets the charge counts. */
-  month: z.string().regex(monthPattern),
 });
+/** A settlement that says what the request was. */
+export type ToldSettlement = z.infer<typeof toldSettlementSchema>;
+
+/** A settlement of a quiet ticket. It has nothing that tells one request of a wallet from another but the minute and the charge. */
+const quietSettlementSchema = z.strictObject({ v: z.literal(2), ...bookable });
+
+/**
+ * A broker's report of one request to the ledger. It names no account, because only control can decrypt `accountRef`. A charge has
+ * the id of its hold, so that it is booked once. A release has a new id, so that a released hold can still be charged later.
+ */
+export const settlementSchema = z.discriminatedUnion('v', [toldSettlementSchema, quietSettlementSchema]);
 export type Settlement = z.infer<typeof settlementSchema>;
 
 const purpose = 'sotto settlement v1';

@@ -35,6 +35,8 @@ export interface TicketEnvelope {
    * request needs (`narrowPreferences`), and has `auto` only for `/auto`.
    */
   readonly preferences: Omit<RequestPreferences, 'auto'> & Partial<Pick<RequestPreferences, 'auto'>>;
+  /** Of an anonymous wallet: its settlement tells nothing but the charge, and its hold and its tokens are rounded up. */
+  readonly quiet?: true | undefined;
   /** Encrypted by control for control. Fixed length, different each time. */
   readonly accountRef: string;
 }

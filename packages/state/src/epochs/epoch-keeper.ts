@@ -3,7 +3,7 @@ import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/sealing.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
-import { mayHold } from '../membership/membership.ts';
+import { isQuiet, mayHold } from '../membership/membership.ts';
 import type {
   Declared,
   EpochPort,
@@ -78,6 +78,8 @@ export class EpochKeeper {
   #notedAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
   isSettled = false;
+  /** Whether every broker knew quiet tickets when this process last looked, at most some seconds ago. */
+  areBrokersQuiet = false;
 
   constructor(deps: EpochKeeperDependencies) {
     this.#deps = deps;
@@ -125,7 +127,9 @@ export class EpochKeeper {
       if (opened.length > 0) onOpened(opened);
     }
     this.isSettled = open === shards.length;
-    const names = [...clients.values()].flat().sort().join(' ');
+    const all = [...clients.values()].flat();
+    this.areBrokersQuiet = all.every(isQuiet);
+    const names = all.sort().join(' ');
     // A rebuild that waits for nobody needs no list of clients.
     if (!isAlone && (names !== this.#noted || now() - this.#notedAt >= noteEveryMs)) {
       await ledger.noteClients(clients);

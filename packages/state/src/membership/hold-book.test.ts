@@ -234,3 +234,18 @@ describe('the hold book', () => {
     expect(slow.asked).toBe(0);
   });
 });
+
+// A rebuilt shard gets the holds that brokers declare. One that was declared as rounded, or as its bound, would hold more than was there, or
+// would tell the bound.
+it('declares what a rounded hold took', async () => {
+  const rate = { limitRequests: 1, remainingRequests: 0, limitTokens: 1, remainingTokens: 0, resetMs: 1 };
+  const redeem = async () => ({ result: 'admitted', month: '2026-11', rate, heldNusd: 36n }) as const;
+  const state = { membership: new Membership(() => 'client'), redeem } as unknown as HoldBookDependencies['state'];
+  const book = new HoldBook({ state, macKey: Buffer.alloc(32), now: () => 0, mostPending: 1, onDelayed: () => {} });
+  const right = { kind: 'ticket', ticketHash: 'ticket' } as const;
+  const amounts = { amountNusd: 10n, roundedNusd: 64n, estimatedTokens: 0 };
+  await book.redeem({ shard: 1, right, holdId: 'hold', accountRef: 'ref', ...amounts });
+  expect(JSON.parse(book.declarationOf(1)?.payload ?? '').holds).toEqual([
+    { id: 'hold', nusd: '36', accountRef: 'ref', month: '2026-11' },
+  ]);
+});

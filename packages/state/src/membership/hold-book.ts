@@ -113,7 +113,8 @@ export class HoldBook {
     try {
       const reply = await state.redeem(request);
       if (reply.result === 'admitted') {
-        this.#open.set(holdId, { shard, holdId, amountNusd, accountRef, month: reply.month, caller });
+        const { month, heldNusd = amountNusd } = reply;
+        this.#open.set(holdId, { shard, holdId, amountNusd: heldNusd, accountRef, month, caller });
       }
       return reply;
     } catch (error) {

@@ -45,8 +45,13 @@ const controlPrefix = 'control.';
 /** The name of an incarnation of a control plane, which never has holds. */
 export const controlClient = (id: string = randomUUID()): string => controlPrefix + id;
 
-/** The name of an incarnation of a broker. */
-export const brokerClient = (id: string = randomUUID()): string => `broker.${id}`;
+const quietPrefix = 'broker.quiet.';
+
+/** The name of an incarnation of a broker. It says that the broker knows quiet tickets. */
+export const brokerClient = (id: string = randomUUID()): string => quietPrefix + id;
+
+/** Whether a process of this name serves no tickets, or knows quiet ones. */
+export const isQuiet = (client: string): boolean => !mayHold(client) || client.startsWith(quietPrefix);
 
 /** Whether a process of this name can have holds. A rebuild does not wait for others. */
 export const mayHold = (client: string): boolean => !client.startsWith(controlPrefix);

@@ -1,4 +1,4 @@
-import { availableNusd, hold } from '@sotto/money';
+import { availableNusd, hold, type Nusd, type Spendable } from '@sotto/money';
 import type { RefusalKind } from '@sotto/wire';
 import { closedMs } from '../bounds.ts';
 import { monthOf } from '../budgets.ts';
@@ -6,7 +6,7 @@ import { shownGeneration } from '../generation.ts';
 import type { RateStatus, RedeemReply, RedeemRequest, RefusedRequest, Right, RightToCheck } from '../ports/index.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { refusingBudget } from './shard-budgets.ts';
-import type { ShardData } from './shard-data.ts';
+import type { ShardData, StoredKey } from './shard-data.ts';
 import { placeHold, projectedWallet, releaseHold } from './shard-funds.ts';
 import { generationOfKey, isValidTicket, opens, versionedKey } from './shard-keys.ts';
 import { countRequest, rateStatus, usedRate } from './shard-rates.ts';
@@ -45,7 +45,9 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   if (isClosed(shard, holdId, now)) return { result: 'closed' };
   const repeated = holds.get(holdId);
   if (repeated !== undefined) {
-    return { result: 'admitted', month: repeated.month, rate: rateStatus(shard, repeated.keyHash, now) };
+    const { month, keyHash } = repeated;
+    const rate = rateStatus(shard, keyHash, now);
+    return { result: 'admitted', month, rate, ...heldOf(request, repeated.amountNusd) };
   }
 
   const mark = right.kind === 'ticket' ? validMark(shard, right.ticketHash, now) : undefined;
@@ -90,13 +92,14 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
     return refuse(`${refusing.scope}_budget`, { result: 'insufficient', scope: 'budget', budget, rate });
   }
 
+  const heldNusd = isFree ? amountNusd : roundedHold(request, wallet, key);
   change();
   if (mark !== undefined && right.kind === 'ticket') tickets.set(right.ticketHash, { ...mark, usedBy: holdId });
   const held = {
     client,
     walletId: projection.walletId,
     keyHash,
-    amountNusd,
+    amountNusd: heldNusd,
     estimatedTokens: request.estimatedTokens,
     window: used.window,
     ticketHash: right.kind === 'ticket' ? right.ticketHash : undefined,
@@ -105,8 +108,17 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   };
   placeHold(shard, holdId, held, now);
   countRequest(shard, keyHash, request.estimatedTokens, now);
-  return { result: 'admitted', month, rate: rateStatus(shard, keyHash, now) };
+  return { result: 'admitted', month, rate: rateStatus(shard, keyHash, now), ...heldOf(request, heldNusd) };
 }
+
+/** A rounded hold takes no more than is available. */
+function roundedHold({ amountNusd, roundedNusd = amountNusd }: RedeemRequest, wallet: Spendable, key: StoredKey): Nusd {
+  const most = [roundedNusd, availableNusd(wallet), ...(key.limited ? [availableNusd(key.spend)] : [])];
+  return most.reduce((least, nusd) => (nusd < least ? nusd : least));
+}
+
+const heldOf = ({ roundedNusd }: RedeemRequest, heldNusd: Nusd): { readonly heldNusd?: Nusd } =>
+  roundedNusd === undefined ? {} : { heldNusd };
 
 /** Counts a request that was refused before a redeem. */
 export function countRefused(shard: ShardData, { right, kind }: RefusedRequest, now: number): void {

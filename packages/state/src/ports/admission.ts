@@ -14,11 +14,18 @@ export interface RedeemRequest extends RightToCheck {
   readonly estimatedTokens: number;
   /** For free requests, which need no balance. */
   readonly free?: boolean;
+  /** What to hold instead of `amountNusd`, as far as it is available. At least `amountNusd`. */
+  readonly roundedNusd?: Nusd | undefined;
 }
 
 export type RedeemReply =
-  /** The hold counts in this month's budgets: UTC, `YYYY-MM`. */
-  | { readonly result: 'admitted'; readonly month: string; readonly rate: RateStatus }
+  /** The hold counts in this month's budgets: UTC, `YYYY-MM`. `heldNusd`: what was held of a rounded amount. */
+  | {
+      readonly result: 'admitted';
+      readonly month: string;
+      readonly rate: RateStatus;
+      readonly heldNusd?: Nusd | undefined;
+    }
   /** The ticket is unknown or used, or its key or preferences have changed. */
   | { readonly result: 'invalid_ticket' }
   | { readonly result: 'unknown_key' }

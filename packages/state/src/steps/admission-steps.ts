@@ -35,9 +35,9 @@ export const admissionSteps = {
     kind: 'admit',
     together: { common: (now) => now },
     check: assertRedeem,
-    args: ([{ right, generation, holdId, amountNusd, estimatedTokens, free }]) => [
+    args: ([{ right, generation, holdId, amountNusd, estimatedTokens, free, roundedNusd }]) => [
       ...[right.kind, hashOf(right), generation, holdId, amountNusd, estimatedTokens],
-      ...[free === true ? 'free' : '', secretOf(right)],
+      ...[free === true ? 'free' : roundedNusd, secretOf(right)],
     ],
     reply: (reply, [request]) => readRedeemReply(reply, request),
   },
@@ -71,8 +71,10 @@ const secretOf = (right: Right): string => (right.kind === 'key' ? (right.secret
 
 function readRedeemReply([result, detail, ...rate]: readonly unknown[], request: RedeemRequest): RedeemReply {
   switch (result) {
-    case 'admitted':
-      return { result, month: String(detail), rate: readRate(rate) };
+    case 'admitted': {
+      const [month = '', held] = String(detail).split(' ');
+      return { result, month, rate: readRate(rate), ...(held === undefined ? {} : { heldNusd: BigInt(held) }) };
+    }
     case 'invalid_ticket':
     case 'unknown_key':
     case 'closed':

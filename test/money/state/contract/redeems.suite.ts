@@ -30,6 +30,27 @@ export function redeemSuite(driven: DrivenState): void {
       expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(result('insufficient', { scope: 'key' }));
     });
 
+    // A rounded hold would take money that is not there, if it were compared with the bound alone: then a second request that
+    // runs at the same time finds less than nothing available.
+    test('that is rounded up holds what is available of it, and never less than its bound', async () => {
+      const asked = { amountNusd: 10n, roundedNusd: 64n };
+      const held = (heldNusd: bigint) => result('admitted', { heldNusd });
+      expect(await redeem(asked)).toEqual(held(64n));
+      // Repeated, after the answer was lost.
+      expect(await redeem(asked)).toEqual(held(64n));
+      expect(await wallet()).toEqual(amounts(64n, 0n));
+      expect(await redeem({ ...asked, holdId: 'another' })).toEqual(held(36n));
+      expect(await redeem({ holdId: 'third', amountNusd: 1n, roundedNusd: 64n })).toEqual(
+        result('insufficient', { scope: 'wallet' }),
+      );
+      await settle(7n);
+      await driven.state.cancel(shard, 'another');
+      expect(await wallet()).toEqual(amounts(0n, 7n));
+      await putKey({ limitFundsNusd: 50n, fundsVersion: 2 });
+      expect(await redeem({ ...asked, holdId: 'limited' })).toEqual(held(43n));
+      await expect(redeem({ holdId: 'odd', amountNusd: 2n, roundedNusd: 1n })).rejects.toThrow(RangeError);
+    });
+
     test('counts what is charged but not booked as spent', async () => {
       await redeem({ amountNusd: 60n });
       await settle(60n);

@@ -62,6 +62,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
       preferences: preferencesSchema.parse(row.preferences),
       allowedModels: undefined,
       workspaceModels: row.policy_models ?? undefined,
+      isWallet: false,
     },
   };
 }

@@ -37,6 +37,9 @@ export class Issuer implements CreditService {
   signsWith = 0;
   signs = 50;
   more = false;
+  /** The lots that the code has left, and the different batches that it has paid for. */
+  lots = 100;
+  readonly paid = new Set<string>();
   readonly orders: Record<string, unknown>[] = [];
   /** The answer to an order. Undefined: it is paid. */
   due: WalletOrder | undefined = unpaid();
@@ -53,13 +56,19 @@ export class Issuer implements CreditService {
     const batch = { path, body: body as Record<string, unknown> };
     this.batches.push(batch);
     if (this.trouble instanceof CreditRefusal) throw this.trouble;
+    const name = JSON.stringify(batch.body.blinded);
+    if (path === '/v1/credits' && !this.paid.has(name)) {
+      if (this.lots === 0) throw new CreditRefusal({ type: 'forbidden', message: 'used up' }, false);
+      this.lots -= 1;
+      this.paid.add(name);
+    }
     const key = pairs[this.signsWith]?.privateKey;
     if (key === undefined) throw new Error('no key');
     const numbers = (batch.body.blinded as string[]).slice(0, this.signs);
     const padding = constants.RSA_NO_PADDING;
     const signatures = numbers.map((number) => privateDecrypt({ key, padding }, Buffer.from(number, 'base64url')));
     if (this.trouble !== undefined) throw this.trouble;
-    return { signatures, more: this.more };
+    return { signatures, more: this.more, ...(path === '/v1/credits' ? { lots: this.lots } : {}) };
   }
 
   async deposit(body: object): Promise<void> {

@@ -1,6 +1,7 @@
 -- A secret that has ended is refused like a revoked key, whatever the broker remembers. `generation` is that of a key
--- as it was shown. ARGV[1] is now.
--- args kind hash generation holdId amount estimatedTokens free secretHash
+-- as it was shown. ARGV[1] is now. `terms` is 'free', or a rounded amount that is held instead as far as it is
+-- available, or ''.
+-- args kind hash generation holdId amount estimatedTokens terms secretHash
 -- include batches holds rights refusals secrets
 
 local now = now_ms(ARGV[1])
@@ -11,6 +12,7 @@ end
 return each_request('admit', 8, function(at, client, epoch)
   local by_ticket, right, generation = ARGV[at] == 'ticket', ARGV[at + 1], ARGV[at + 2]
   local hold_id, amount, estimated, is_free = ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6] == 'free'
+  local held_text, rounded = ARGV[at + 4], tonumber(ARGV[at + 6])
   if redis.call('EXISTS', done_key(hold_id)) == 1 then return {'closed'} end
 
   local keyhash = right
@@ -36,7 +38,7 @@ return each_request('admit', 8, function(at, client, epoch)
     return reply(result, detail)
   end
   if repeated then
-    return reply('admitted', repeated.month)
+    return reply('admitted', rounded and repeated.month .. ' ' .. repeated.amount or repeated.month)
   end
 
   local opens = k[1] and not is_over(k[10], now) and (by_ticket or is_secret(k[11], keyhash, ARGV[at + 7], now))
@@ -56,9 +58,12 @@ return each_request('admit', 8, function(at, client, epoch)
   if not w[1] then return {'not_projected'} end
   local scope, limit, limited
   if not is_free then
-    if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return refuse('balance', 'insufficient', 'wallet') end
-    if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
-      return refuse('key_limit', 'insufficient', 'key')
+    local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
+    if available < amount then return refuse('balance', 'insufficient', 'wallet') end
+    if k[4] and k[4] ~= '' then
+      local left = tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0)
+      if left < amount then return refuse('key_limit', 'insufficient', 'key') end
+      available = math.min(available, left)
     end
     scope, limit, limited = find_exhausted(k[9], this_month, amount)
     -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
@@ -66,12 +71,16 @@ return each_request('admit', 8, function(at, client, epoch)
       count_as(scope .. '_budget')
       return {'over_budget', scope, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
     end
+    if rounded then
+      amount = math.min(rounded, available)
+      held_text = int(amount)
+    end
   end
 
   if by_ticket then redis.call('SET', ticket_key(right), 'used:' .. hold_id .. ' ' .. generation, 'KEEPTTL') end
-  write_hold(hold_id, client, ARGV[at + 4], ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9])
-  for id in string.gmatch(limited or '', '%S+') do redis.call('HINCRBY', budget_key(id), 'open ' .. this_month, ARGV[at + 4]) end
-  if is_free then add_open(this_month, ARGV[at + 4], k[9]) end
+  write_hold(hold_id, client, held_text, ARGV[at + 5], window_text, k[3], keyhash, by_ticket and right or '-', this_month, k[9])
+  for id in string.gmatch(limited or '', '%S+') do redis.call('HINCRBY', budget_key(id), 'open ' .. this_month, held_text) end
+  if is_free then add_open(this_month, held_text, k[9]) end
   raise()
   requests, tokens = requests + 1, tokens + estimated
   local held = int(tonumber(k[5] or 0) + amount)
@@ -80,5 +89,5 @@ return each_request('admit', 8, function(at, client, epoch)
   else
     redis.call('HSET', key_key(keyhash), 'held', held, 'r', requests, 't', int(tokens), 'w', window_text)
   end
-  return reply('admitted', this_month), true
+  return reply('admitted', rounded and this_month .. ' ' .. held_text or this_month), true
 end, find_refusal)

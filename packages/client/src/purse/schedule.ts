@@ -1,0 +1,145 @@
+import { randomInt } from 'node:crypto';
+import { type CreditIssuer, creditsPerBatch } from '@sotto/wire';
+import { addCredits, type BatchSecrets, newBatch, signBatch, type Timing } from './batches.ts';
+import { CreditRefusal, type CreditService } from './credit-service.ts';
+import type { PurseOptions } from './purse.ts';
+import { PurseFile } from './purse-file.ts';
+import { firstLots, plannedFor, usualLotsAWeek, weekAfter, withinWeek } from './schedule-times.ts';
+
+export interface ScheduleOptions extends PurseOptions {
+  /** The file of the schedule. */
+  readonly scheduleFile: string;
+}
+
+interface Standing {
+  /** The permission to withdraw lots. Null: it is used up or was refused. */
+  readonly code: string | null;
+  readonly first_use_at: number;
+}
+
+interface Lot {
+  readonly id: number;
+  readonly at: number;
+  /** 1 for one of the first lots, which is bought once. */
+  readonly is_first: number;
+  /** Null: the service was not asked for it. */
+  readonly secrets: Uint8Array | null;
+  readonly spki: string | null;
+}
+
+/** The refusals that say that a batch was not paid for. */
+const isJudgement = /^(forbidden|insufficient_balance|top_up_limit|invalid_request)$/;
+
+/**
+ * Buys lots at times that use has no say in. Its file has the permission to withdraw from an account, the times, and the secrets of purchases
+ * whose answer is missing. Each of them could name the account, so they are not in the purse. One transaction of both files moves credits
+ * to the purse and forgets what they were blinded with.
+ */
+export class Schedule {
+  readonly #file: PurseFile;
+  readonly #timing: Timing;
+
+  private constructor(file: PurseFile, timing: Timing) {
+    this.#file = file;
+    this.#timing = timing;
+  }
+
+  static async open(options: ScheduleOptions): Promise<Schedule> {
+    const { file, scheduleFile, userId, now = Date.now, random = randomInt } = options;
+    return new Schedule(await PurseFile.open(file, userId, scheduleFile), { now, random });
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  get hasPermission(): boolean {
+    return typeof this.#standing?.code === 'string';
+  }
+
+  /**
+   * Begins the schedule, or goes on with the one that is there. Undefined leaves the code and the number as they are. `firstUseDays` are the
+   * most days until the first use. Returns the number of lots a week.
+   */
+  begin(asked: { code: string | undefined; lotsAWeek: number | undefined; firstUseDays: number }): number {
+    const { now, random } = this.#timing;
+    return this.#file.change(() => {
+      const isNew = this.#standing === undefined;
+      if (isNew) {
+        const mostMs = asked.firstUseDays * 86_400_000;
+        this.#file.run('insert into standing (first_use_at) values (?)', now() + random(0, Math.max(1, mostMs)));
+        for (let lot = 0; lot < firstLots; lot += 1)
+          this.#file.run('insert into lots (at, is_first) values (?, 1)', now());
+      }
+      if (asked.code !== undefined) this.#file.run('update standing set code = ?', asked.code);
+      const weekly = this.#file.read<Lot>('select * from lots where is_first = 0 order by secrets is null, id');
+      const lotsAWeek = asked.lotsAWeek ?? (isNew ? usualLotsAWeek : weekly.length);
+      for (const { id } of weekly.slice(lotsAWeek))
+        this.#file.run('delete from lots where id = ? and secrets is null', id);
+      for (let lot = weekly.length; lot < lotsAWeek; lot += 1)
+        this.#file.run('insert into lots (at, is_first) values (?, 0)', weekAfter(now(), random));
+      return lotsAWeek;
+    });
+  }
+
+  /**
+   * Buys the next lot if it is due. Resolves to the number of lots that the permission has left, or to the time in Unix ms until which
+   * nothing is due. Throws if the purchase failed or was refused. After a refusal it is tried at another time.
+   */
+  async buyNext(service: CreditService, issuer: CreditIssuer): Promise<{ left: number } | { next: number }> {
+    const due = this.#file.change(() => this.#takeDue(issuer));
+    if (typeof due === 'number') return { next: due };
+    const payment = { path: '/v1/credits', proof: { code: due.code }, atLeast: creditsPerBatch } as const;
+    try {
+      const { credits, lots: left = 0 } = await signBatch(service, issuer, { ...due, ...payment });
+      this.#file.change(() => {
+        // Another process may have stored these credits, and they may be spent by now.
+        if (!this.#end(due)) return;
+        addCredits(this.#file, credits, this.#timing, this.#standing?.first_use_at);
+        if (left === 0) this.#forget(due.code);
+      });
+      return { left };
+    } catch (error) {
+      if (!(error instanceof CreditRefusal) || error.isPassing || !isJudgement.test(error.type)) throw error;
+      // Nothing was paid: a batch that was paid for is signed again, whatever became of the permission.
+      this.#file.change(() => {
+        this.#end(due, withinWeek(this.#timing.now(), this.#timing.random));
+        if (error.type === 'forbidden') this.#forget(due.code);
+      });
+      throw error;
+    }
+  }
+
+  /** Returns the lot that is due, with stored secrets, or the time of the next one. */
+  #takeDue(issuer: CreditIssuer): (Lot & BatchSecrets & { readonly code: string }) | number {
+    const now = this.#timing.now();
+    for (const { id, at } of this.#file.read<Lot>('select * from lots')) {
+      const planned = plannedFor(at, now, this.#timing.random);
+      if (planned !== at) this.#file.run('update lots set at = ? where id = ?', planned, id);
+    }
+    const [next] = this.#file.read<Lot>('select * from lots order by at, id limit 1');
+    const code = this.#standing?.code ?? undefined;
+    if (next === undefined || code === undefined || next.at > now) return next?.at ?? now;
+    const { secrets, spki } = next;
+    if (secrets !== null && spki !== null) return { ...next, code, secrets, spki };
+    const made = newBatch(issuer, now);
+    this.#file.run('update lots set secrets = ?, spki = ? where id = ?', made.secrets, made.spki, next.id);
+    return { ...next, code, ...made };
+  }
+
+  /** Forgets the secrets of a lot. Returns false if another process has. A first lot that was bought is not bought again. */
+  #end({ id, at, is_first, secrets }: Lot, refusedUntil?: number): boolean {
+    const next = is_first === 0 ? weekAfter(at, this.#timing.random) : (refusedUntil ?? null);
+    const same = 'id = ? and secrets = ?';
+    if (next === null) return this.#file.run(`delete from lots where ${same}`, id, secrets) === 1;
+    return this.#file.run(`update lots set at = ?, secrets = null, spki = null where ${same}`, next, id, secrets) === 1;
+  }
+
+  #forget(code: string): void {
+    this.#file.run('update standing set code = null where code = ?', code);
+  }
+
+  get #standing(): Standing | undefined {
+    return this.#file.read<Standing>('select * from standing')[0];
+  }
+}
