@@ -4,17 +4,18 @@ import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
 import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
-import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
+import { type ListedPrice, readPrices } from '../bill/price-list.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
-import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
+import { costHelp, costOptions, RunCosts, readCostTerms } from './run-costs.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
+import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
 
 export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
 
@@ -23,8 +24,9 @@ token that ends with the run. Your own configuration of the agent is not changed
 
 ${serviceHelp}
 ${modelHelp}
+${warmHelp('on, but off with --anonymous')}
 ${anonymousHelp}
-  --max-cost USD       refuse chats that could make the run cost more, and every other request that costs
+${costHelp}
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
 
@@ -42,7 +44,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       ...serviceOptions,
       ...modelOptions,
       ...anonymousOptions,
-      'max-cost': { type: 'string' },
+      ...warmOptions,
+      ...costOptions,
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
     },
@@ -56,13 +59,14 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       `${name} needs --model creator/model. GET /v1/catalog/models of the control origin lists the models.`,
     );
   }
-  if (values.print) return print(terminal, agent, values.model);
+  // The requests of a wallet are linked to each other already; what its owner asks for shall not add to that.
+  const isWarm = readWarmCaches(values['warm-caches'], !values.anonymous);
+  if (values.print) return print(terminal, agent, { model: values.model, isWarm });
 
-  const cap = readCap(values['max-cost']);
   await requireNoProxyBetween(terminal, agent);
+  const terms = readCostTerms(values);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const meter = new RunMeter(client.exchange, cap);
   const token = newToken();
   let folder: string | undefined;
   let guard: RunGuard | undefined;
@@ -70,17 +74,20 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   try {
     folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
     guard = guardRun(folder);
-    const models = await listModels(client.exchange);
-    if (typeof models === 'string') {
-      terminal.note(`${printable(models)}\n`);
+    const listed = await listModels(client.exchange);
+    if (typeof listed === 'string') {
+      terminal.note(`${printable(listed)}\n`);
       return 1;
     }
+    const { models, prices } = listed;
     const unlisted = unlistedModel(values.model, models) ?? unnamedModel(agent, values, models);
     if (unlisted !== undefined) {
       terminal.note(`${unlisted}\n`);
       return 2;
     }
-    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0 });
+    const costs = new RunCosts({ ...terms, terminal, client, prices, notesTurns: false });
+    const exchange = withWarmCaches(isWarm, costs, client);
+    const { server, origin } = await startProxy(terminal, { exchange, values, token, port: 0 });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
       const ids = models.map(({ id }) => id);
@@ -95,7 +102,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     } finally {
       server.closeAllConnections();
       server.close();
-      terminal.note(summary(meter.totals));
+      await costs.end();
     }
   } finally {
     await client.leave();
@@ -141,24 +148,21 @@ function agentOf(name: string | undefined): Agent {
   );
 }
 
-function readCap(text: string | undefined): Nusd | undefined {
-  if (text === undefined) return undefined;
-  const cap = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? usdToNusd(Number(text)) : undefined;
-  if (cap !== undefined && cap > 0n) return cap;
-  throw new UsageError(
-    `--max-cost must be an amount in USD above 0 and at most ${nusdToDecimal(maxNusd)}, such as 2.50; got "${text}".`,
-  );
+interface Listed {
+  readonly models: readonly OfferedModel[];
+  readonly prices: readonly ListedPrice[];
 }
 
-/** The text models, or why they could not be read. */
-async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] | string> {
+/** The text models and all prices, or why they could not be read. */
+async function listModels(exchange: Exchange): Promise<Listed | string> {
   const answer = await askForModels(exchange);
   // A proxy between may answer with a page.
   const listed: unknown = await answer
     .toResponse()
     .json()
     .catch(() => undefined);
-  if (answer.status === 200 && listed !== undefined) return readOfferedModels(listed);
+  if (answer.status === 200 && listed !== undefined)
+    return { models: readOfferedModels(listed), prices: readPrices(listed)?.prices ?? [] };
   const { error } = (listed ?? {}) as { readonly error?: { readonly type?: string; readonly message?: string } };
   return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
 }
@@ -232,18 +236,14 @@ function inForeground(
   });
 }
 
-/** One line of what the run cost, and by which tiers it was served. */
-function summary({ requests, cost, unstated, classes }: RunTotals): string {
-  if (requests === 0) return 'sotto: no request was served.\n';
-  const amount = cost > 0n && cost < 100_000n ? '<$0.0001' : `$${nusdToUsd(cost).toFixed(4)}`;
-  const unknown = unstated === 0 ? '' : ` The cost of ${unstated} is unknown, and may be charged.`;
-  const tiers = [...classes].map(([name, count]) => `${name} ${count}`).join(', ');
-  const providers = tiers === '' ? '' : ` Providers: ${tiers}.`;
-  return `sotto: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${amount}.${unknown}${providers}\n`;
+interface PrintedSettings {
+  readonly model: string | undefined;
+  readonly isWarm: boolean;
 }
 
 /** Prints how to use the agent with a proxy that runs by itself. */
-function print(terminal: Terminal, agent: Agent, model: string | undefined): ExitCode {
+function print(terminal: Terminal, agent: Agent, settings: PrintedSettings): ExitCode {
+  const { model } = settings;
   const start = agent.start({
     origin: `http://${localHost}:4999`,
     token: 'TOKEN',
@@ -252,7 +252,7 @@ function print(terminal: Terminal, agent: Agent, model: string | undefined): Exi
     models: [],
     folder: folderMark,
   });
-  terminal.out(printed(agent, start, model));
+  terminal.out(printed(agent, start, settings));
   return 0;
 }
 
@@ -269,12 +269,12 @@ function quoted(text: string): string {
 function printed(
   { program, install }: Agent,
   { environment, args, files }: AgentStart,
-  model: string | undefined,
+  { model, isWarm }: PrintedSettings,
 ): string {
   const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
   const folders = new Set(written.map(([path]) => dirname(path)));
   return [
-    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}`,
+    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}${isWarm ? ' --warm-caches on' : ''}`,
     `# Install the agent: ${install}`,
     // A folder with a name that is known in advance could be another user's.
     ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),
