@@ -45,7 +45,7 @@ function runSnippet({ id, name, npm }: AgentFacts, facts: SnippetFacts): Snippet
   return {
     id,
     name,
-    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package. A conversation stays with the provider whose cache has it, unless you add --warm-caches off. Add --max-cost 5 to limit the run to 5 USD, or --bill bill.json to write what each chat cost.`,
+    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. A conversation stays with the provider whose cache has it, unless you add --warm-caches off. Add --max-cost 5 to limit the run to 5 USD, or --bill bill.json to write what each chat cost. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package`,
     code: `npm install -g ${npm}
 export BASE_URL=${confidentialOrigin}/v1
 export CONTROL_URL=${controlOrigin}/v1
