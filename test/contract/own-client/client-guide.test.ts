@@ -98,9 +98,8 @@ const ways: readonly (readonly [name: string, page: string, block: string, way: 
   [...['qwen', 'qwen-code.md', 'run-qwen'], 'return chat(env.OPENAI_BASE_URL, env.OPENAI_API_KEY, env.OPENAI_MODEL);'],
 ] as const;
 
-it.each(ways)('%s runs by the command of %s, which installs it, too', async (name, page, block, way) => {
-  const { program = '', install = '' } = agents[name] ?? {};
-  expect(await readFile(join(root, `docs/tools/${page}`), 'utf8')).toContain(`\`${install}\``);
+/** Writes the program that stands for an agent. */
+function standFor(program: string, way: string): Promise<void> {
   const script = `#!${process.execPath}
     const { argv, env } = process;
     const input = argv.at(-1);
@@ -112,7 +111,13 @@ it.each(ways)('%s runs by the command of %s, which installs it, too', async (nam
     fetch(url, { method: 'POST', headers: { authorization: 'Bearer ' + key }, body: JSON.stringify(body) })
       .then((answer) => answer.text())
       .then(console.log);`;
-  await writeFile(join(folder, program), script, { mode: 0o755 });
+  return writeFile(join(folder, program), script, { mode: 0o755 });
+}
+
+it.each(ways)('%s runs by the command of %s, which installs it, too', async (name, page, block, way) => {
+  const { program = '', install = '' } = agents[name] ?? {};
+  expect(await readFile(join(root, `docs/tools/${page}`), 'utf8')).toContain(`\`${install}\``);
+  await standFor(program, way);
   const command = documentedBlock(`docs/tools/${page}`, block);
   const { stdout, stderr } = await run('bash', ['-euc', command], { cwd: folder, env: environment() });
   expect(stdout).toContain('You said: Say hello');
@@ -125,9 +130,17 @@ it('the overview lists every agent with its page', async () => {
   for (const [, page] of ways) expect(overview).toContain(`](${page})`);
 });
 
+it('a run has a bill, and each of its charges a signed receipt', async () => {
+  await standFor('claude', ways[0]?.[3] ?? '');
+  const script = documentedBlock('docs/tools/coding-agents.md', 'bill');
+  const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
+  expect(stdout).toContain('1 of 1 charges are proven by a signed receipt.');
+});
+
 it('the settings of an agent are printed by the command of the overview', async () => {
   const script = documentedBlock('docs/tools/coding-agents.md', 'print');
   const { stdout } = await run('bash', ['-euc', script], { cwd: folder, env: environment() });
+  expect(stdout).toContain('SOTTO_LOCAL_TOKEN=TOKEN sotto proxy --model demo/chat --warm-caches on\n');
   expect(stdout).toContain('export SOTTO_LOCAL_TOKEN=TOKEN');
   expect(stdout).toMatch(/^codex .*model_provider="sotto".* 'model="demo\/chat"'$/m);
 });

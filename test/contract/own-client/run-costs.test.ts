@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { asking, controlAnswer, endOf, listed, run, stage, usage } from './run-agent.ts';
 import { messages, model } from './stages.ts';
-import { json, refusal } from './stand-in.ts';
+import { completion, json, refusal } from './stand-in.ts';
 
 describe('sotto run', () => {
   it('stops before a request that could exceed --max-cost, and tells the agent', async () => {
@@ -69,6 +69,44 @@ describe('sotto run', () => {
     const { out } = await endOf(await run('claude', asking(1), ['--model', model, '--max-cost', '1']));
     expect(out).toMatch(expected);
     expect(stage.service.broker).toEqual([]);
+  });
+
+  it('says under --max-cost that a price is finer than a cost can be, and sends nothing', async () => {
+    const fine = { ...listed, provider_routes: [{ provider: 'acme', pricing: { input: 1e-9, output: 10 } }] };
+    stage.service.onControl((_, response) => json(response, 200, { object: 'list', data: [fine] }));
+    const { out } = await endOf(await run('claude', asking(1), ['--model', model, '--max-cost', '1']));
+    expect(out).toMatch(/^403 .*--max-cost cannot bound what a chat costs: a price of acme\/small by acme is not/);
+    expect(stage.service.broker).toEqual([]);
+  });
+
+  it('says which requests it does not count, and how much came from caches', async () => {
+    const cached = { ...usage, prompt_tokens: 2000, prompt_tokens_details: { cached_tokens: 1500 }, cost: 0.00065 };
+    const priced = {
+      ...listed,
+      provider_routes: [{ provider: 'acme', pricing: { input: 1, cached_input: 0.1, output: 0 } }],
+    };
+    stage.service.onControl((_, response) =>
+      json(response, 200, {
+        ...{ object: 'list', data: [priced], ticket: 'ticket' },
+        expires_at: new Date(Date.now() + 300_000).toISOString(),
+      }),
+    );
+    stage.service.onBroker((_, response) => {
+      response.setHeader('x-router-provider', 'acme').setHeader('x-router-privacy-class', 'private');
+      json(response, 200, { ...completion('Done.'), usage: cached });
+    });
+    const script = `
+      const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
+      const headers = { authorization: 'Bearer ' + token };
+      (async () => {
+        for (const [path, more] of [['chat/completions', { messages: [] }], ['embeddings', { input: 'Hello' }]])
+          await (await fetch(url + '/v1/' + path, { method: 'POST', headers, body: JSON.stringify({ model: '${model}', ...more }) })).text();
+      })();`;
+    const { err } = await endOf(await run('claude', script, ['--model', model]));
+    // 1500 × 0.9 USD per million.
+    expect(err).toContain(
+      'sotto: 1 request, $0.0006. Providers: private 1. Cached: 1,500 of 2,000 prompt tokens, which saved $0.0014. Not counted: 1 that was no chat.',
+    );
   });
 
   it('serves a request although another one leaves while both wait for the prices', async () => {

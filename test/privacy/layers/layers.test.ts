@@ -226,7 +226,7 @@ describe('the broker', () => {
 
 describe('code for browsers', () => {
   const nodeOnly =
-    /^packages\/client\/src\/(?:agents\/|command\/|playground\/|proof\/|proxy\/|purse\/|redaction\/|releases\/|platform\/(?:node-|relay)|index\.ts$|(?:.*\/)?testing\/)/;
+    /^packages\/client\/src\/(?:agents\/|command\/|conversations\/|playground\/|proof\/|proxy\/|purse\/|redaction\/|releases\/|platform\/(?:node-|relay)|index\.ts$|(?:.*\/)?testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));
 
   it('contains files to scan', () => {

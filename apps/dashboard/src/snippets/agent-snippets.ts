@@ -47,7 +47,7 @@ function runSnippet({ id, name, install }: AgentFacts, facts: SnippetFacts): Sni
   return {
     id,
     name,
-    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine.`,
+    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. A conversation stays with the provider whose cache has it, unless you add --warm-caches off. --max-cost 5 limits the run to 5 USD, and --bill bill.json writes what each chat cost. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package`,
     code: `${install}
 export BASE_URL=${confidentialOrigin}/v1
 export CONTROL_URL=${controlOrigin}/v1

@@ -9,6 +9,13 @@ const facts = {
 };
 const here = { ...facts, controlOrigin: 'http://127.0.0.1:4000', confidentialOrigin: 'http://127.0.0.1:4001' };
 
+it('says beside the command of each agent how to end warm caches, limit a run and get its bill', () => {
+  const texts = makeSnippets(facts).flatMap(({ text, code }) => (code.includes('sotto run') ? [text] : []));
+  expect(texts.length).toBeGreaterThan(5);
+  for (const text of texts)
+    for (const option of ['--warm-caches off', '--max-cost', '--bill']) expect(text).toContain(option);
+});
+
 describe.each(makeSnippets(facts))('the snippet for $name', ({ code }) => {
   it('names the confidential origin, the key and the model', () => {
     for (const needed of [facts.confidentialOrigin, facts.key, facts.model]) expect(code).toContain(needed);

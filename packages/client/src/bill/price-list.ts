@@ -46,7 +46,7 @@ export interface PriceList {
 
 /**
  * Reads the prices of `GET /catalog/models`. Returns undefined if the value is not such an answer, or a price is not an
- * exact amount.
+ * exact amount, which `inexactPriceIn` names.
  */
 export function readPrices(answer: unknown): PriceList | undefined {
   const parsed = listSchema.safeParse(answer);
@@ -62,6 +62,16 @@ export function readPrices(answer: unknown): PriceList | undefined {
   );
   if (!listed.every((each): each is ListedPrice => each.price !== undefined)) return undefined;
   return { prices: listed, catalogDigest: parsed.data.catalog_digest };
+}
+
+/** A clause about a price that is finer than prices can be. Undefined if there is none. */
+export function inexactPriceIn(answer: unknown): string | undefined {
+  for (const { id, provider_routes } of listSchema.safeParse(answer).data?.data ?? []) {
+    const route = provider_routes.find(({ pricing }) => priceOf(pricing) === undefined);
+    if (route !== undefined)
+      return `a price of ${id} by ${route.provider} is not a whole number of millionths of a dollar per million tokens`;
+  }
+  return undefined;
 }
 
 type Pricing = z.infer<typeof pricingSchema>;

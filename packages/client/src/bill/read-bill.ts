@@ -13,11 +13,15 @@ export interface Charge {
   readonly privacyClass: string | undefined;
   readonly promptTokens: number;
   readonly cachedTokens: number;
+  /** Undefined if the bill does not count them. */
+  readonly cacheWriteTokens: number | undefined;
   readonly completionTokens: number;
   readonly reasoningTokens: number;
   readonly chargeNusd: Nusd;
   /** Whether the service counted the tokens itself, because the provider reported none. */
   readonly estimated: boolean;
+  /** The broker's receipt of it, unverified. Undefined if the bill does not have it. */
+  readonly receipt?: unknown;
 }
 
 const count = z.int().min(0);
@@ -38,10 +42,12 @@ const usagePageSchema = z.object({
       privacy_class: z.string().nullable(),
       prompt_tokens: count,
       cached_tokens: count,
+      cache_write_tokens: count.nullish(),
       completion_tokens: count,
       reasoning_tokens: count,
       cost,
       estimated: z.boolean(),
+      receipt: z.unknown().optional(),
     }),
   ),
   next_cursor: z.string().nullish(),
@@ -53,7 +59,7 @@ const answerSchema = z.object({
   usage: z.object({
     prompt_tokens: count,
     completion_tokens: count.optional(),
-    prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
+    prompt_tokens_details: z.object({ cached_tokens: count.nullish(), cache_write_tokens: count.nullish() }).nullish(),
     completion_tokens_details: z.object({ reasoning_tokens: count.nullish() }).nullish(),
     cost,
   }),
@@ -81,6 +87,12 @@ export function readBill(text: string): Bill | string {
   return { charges: data.map(ofRow), hasMore: typeof next === 'string' };
 }
 
+/** Reads one answer with its `usage`. Undefined if it is none. */
+export function readAnswerCharge(value: unknown): Charge | undefined {
+  const parsed = answerSchema.safeParse(value);
+  return parsed.success ? ofAnswer(parsed.data) : undefined;
+}
+
 const ofRow = (row: z.infer<typeof usagePageSchema>['data'][number]): Charge => ({
   id: row.id,
   operation: row.operation,
@@ -89,10 +101,12 @@ const ofRow = (row: z.infer<typeof usagePageSchema>['data'][number]): Charge => 
   privacyClass: row.privacy_class ?? undefined,
   promptTokens: row.prompt_tokens,
   cachedTokens: row.cached_tokens,
+  cacheWriteTokens: row.cache_write_tokens ?? undefined,
   completionTokens: row.completion_tokens,
   reasoningTokens: row.reasoning_tokens,
   chargeNusd: row.cost,
   estimated: row.estimated,
+  receipt: row.receipt,
 });
 
 const ofAnswer = ({ id, model, usage }: z.infer<typeof answerSchema>): Charge => ({
@@ -103,6 +117,7 @@ const ofAnswer = ({ id, model, usage }: z.infer<typeof answerSchema>): Charge =>
   privacyClass: undefined,
   promptTokens: usage.prompt_tokens,
   cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+  cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? undefined,
   completionTokens: usage.completion_tokens ?? 0,
   reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
   chargeNusd: usage.cost,

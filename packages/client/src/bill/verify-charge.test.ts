@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readPrices } from './price-list.ts';
+import { savedByCaches } from './cache-savings.ts';
+import { inexactPriceIn, readPrices } from './price-list.ts';
 import { type Charge, readBill } from './read-bill.ts';
 import { verifyCharge } from './verify-charge.ts';
 
@@ -112,8 +113,32 @@ it.each([
   expect(readBill(text)).toContain(reason);
 });
 
-it('rejects a list with a price that is not an exact amount', () => {
-  expect(
-    readPrices({ data: [{ id: 'm', provider_routes: [{ provider: 'p', pricing: { input: 1e-9 } }] }] }),
-  ).toBeUndefined();
+it('rejects a list with a price that is not an exact amount, and names it', () => {
+  const fine = { provider: 'fine', pricing: { input: 1 } };
+  const inexact = { data: [{ id: 'm', provider_routes: [fine, { provider: 'p', pricing: { input: 1e-9 } }] }] };
+  expect(readPrices(inexact)).toBeUndefined();
+  expect(inexactPriceIn(inexact)).toContain('a price of m by p is not a whole number of millionths');
+  for (const other of [{ data: [{ id: 'm', provider_routes: [fine] }] }, {}])
+    expect(inexactPriceIn(other)).toBeUndefined();
+});
+
+describe('what caches saved', () => {
+  const used = { provider: 'acme', prompt_tokens: 100, cached_tokens: 40, completion_tokens: 20, reasoning_tokens: 5 };
+
+  it('is the cost without any cache less the charge', () => {
+    // 40 × (0.5 − 0.05) USD per million.
+    expect(savedByCaches(charge({ ...used, cost: 0.0000645 }), prices)).toBe(18_000n);
+    // 60 tokens were written, each for 0.125 more than it would have cost.
+    expect(savedByCaches(charge({ ...used, cost: 0.000072 }), prices)).toBe(10_500n);
+  });
+
+  it('is not known without one price for the charge', () => {
+    for (const provider of ['gone', null]) expect(savedByCaches(charge({ ...used, provider }), prices)).toBeUndefined();
+  });
+});
+
+it('a charge with counted cache writes is exact or not, and nothing between', () => {
+  const used = { provider: 'acme', prompt_tokens: 100, cached_tokens: 40, completion_tokens: 20, reasoning_tokens: 5 };
+  expect(resultOf({ ...used, cache_write_tokens: 60, cost: 0.000072 })).toBe('exact');
+  expect(resultOf({ ...used, cache_write_tokens: 0, cost: 0.000072 })).toBe('above');
 });

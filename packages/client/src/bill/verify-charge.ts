@@ -1,4 +1,4 @@
-import { cost, type Nusd, noUsage, type Price, type Usage } from '@sotto/money';
+import { cost, type Nusd, noUsage, type Price } from '@sotto/money';
 import type { ListedPrice } from './price-list.ts';
 import type { Charge } from './read-bill.ts';
 
@@ -6,7 +6,7 @@ import type { Charge } from './read-bill.ts';
  * The result of recomputing a charge:
  *
  * - `exact`: equal to the nano-dollar.
- * - `within`: between the cost without cache writes and with them. Bills do not count cache writes.
+ * - `within`: between the cost without cache writes and with them. It does not say how many there were.
  * - `below`: less than the listed prices explain, for example because the charge was capped or free.
  * - `above`: more than the listed prices explain.
  * - `unknown`: the list does not have a price for it.
@@ -52,12 +52,13 @@ function resultOf(chargeNusd: Nusd, possible: readonly Span[], { leastNusd, most
 
 /** The possible costs of a charge at one price. */
 function costsOf(charge: Charge, price: Price): Span[] {
-  const { operation, promptTokens, cachedTokens, completionTokens, reasoningTokens } = charge;
+  const { operation, promptTokens, cachedTokens, cacheWriteTokens, completionTokens, reasoningTokens } = charge;
   if (operation === 'image') return [exactly(cost({ ...noUsage, images: 1 }, price))];
   // A bill does not have the length of the text, so a whole number of characters must explain the charge.
   if (operation === 'speech') return speechCosts(charge.chargeNusd, price);
-  const usage: Usage = { promptTokens, cachedTokens, completionTokens, reasoningTokens, cacheWriteTokens: 0 };
-  const both = [cost(usage, price), cost({ ...usage, cacheWriteTokens: promptTokens }, price)];
+  const usage = { promptTokens, cachedTokens, completionTokens, reasoningTokens };
+  const written = cacheWriteTokens === undefined ? [0, promptTokens] : [cacheWriteTokens];
+  const both = written.map((tokens) => cost({ ...usage, cacheWriteTokens: tokens }, price));
   return [{ leastNusd: least(both), mostNusd: most(both) }];
 }
 

@@ -5,8 +5,10 @@ import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
+import { costHelp, costOptions, RunCosts, readCostTerms, readListedPrices } from './run-costs.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
+import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
 
 export const proxyHelp = `sotto proxy: serve the verified private flow as an address on this machine.
 
@@ -22,6 +24,8 @@ ${serviceHelp}
   --port PORT          the port to listen on (default: 4999)
   --open               serve every program on this machine, without a token
 ${modelHelp}
+${warmHelp('off')}
+${costHelp}
 ${anonymousHelp}
 ${guardHelp}
 
@@ -40,16 +44,23 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
       ...modelOptions,
       ...anonymousOptions,
       ...guardOptions,
+      ...warmOptions,
+      ...costOptions,
       port: { type: 'string' },
       open: { type: 'boolean' },
     },
   });
   const port = readPort(values.port ?? '4999');
   const redacted = readGuards(terminal, values);
+  const isWarm = readWarmCaches(values['warm-caches'], false);
+  const terms = readCostTerms(values);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const { exchange } = client;
+  const isMetered = terms.cap !== undefined || terms.billFile !== undefined;
   try {
+    const prices = isMetered ? await readListedPrices(client.exchange) : [];
+    const costs = isMetered ? new RunCosts({ ...terms, terminal, client, prices, notesTurns: true }) : undefined;
+    const exchange = withWarmCaches(isWarm, costs ?? client.exchange, client);
     const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();
     const { server, origin } = await startProxy(terminal, { exchange, values, token, port, redacted });
     const between = proxyInTheWay(terminal.environment, localHost);
@@ -63,6 +74,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
     const ended = interrupted(terminal, server);
     terminal.out(`${origin}/v1\n${token === undefined ? '' : `API key: ${token}\n`}`);
     await ended;
+    await costs?.end();
     return 0;
   } finally {
     // Also if the port is taken or a rule is malformed: an anonymous wallet is open by now.

@@ -17,7 +17,7 @@ export const signerOptions = {
   'allow-simulated': { type: 'boolean' },
 } as const;
 
-type SignerValues = {
+export type SignerValues = {
   readonly [name in keyof typeof signerOptions]?: (typeof signerOptions)[name]['type'] extends 'boolean'
     ? boolean | undefined
     : string | undefined;
@@ -40,15 +40,17 @@ export type SignatureFinding =
     }
   | { readonly state: 'invalid' | 'unchecked'; readonly reason: string };
 
-/** Verifies the broker now, and checks the signature of its receipt by the key set that it attests. */
-export async function checkSignature(
-  terminal: Terminal,
-  receipt: { readonly key_id: string },
-  values: SignerValues,
-): Promise<SignatureFinding> {
+/** Checks the signature of a receipt. */
+export type CheckSignature = (receipt: { readonly key_id: string }) => Promise<SignatureFinding>;
+
+/** Verifies the broker now. The result checks signatures by the key set that it attests. */
+export async function signatureChecker(terminal: Terminal, values: SignerValues): Promise<CheckSignature> {
+  const none = (reason: string): CheckSignature => {
+    return async () => unchecked(reason);
+  };
   const address = values['base-url'] ?? terminal.environment.BASE_URL;
   if (address === undefined || address === '') {
-    return unchecked('pass --base-url, so that the key of the broker can be verified');
+    return none('pass --base-url, so that the key of the broker can be verified');
   }
   const { origin } = asUsage(() => readOrigin('--base-url', address));
   const pins = readPinsFile(values.pins);
@@ -62,11 +64,9 @@ export async function checkSignature(
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     const asked = `${minimumVerdict} is required`;
-    return unchecked(
-      `the verdict on ${origin} is ${verification.verdict}, and ${asked}; see \`sotto verify ${origin}\``,
-    );
+    return none(`the verdict on ${origin} is ${verification.verdict}, and ${asked}; see \`sotto verify ${origin}\``);
   }
-  return bySignerOf(receipt, verification);
+  return (receipt) => bySignerOf(receipt, verification);
 }
 
 async function bySignerOf(

@@ -4,18 +4,19 @@ import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
 import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
-import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
+import { type ListedPrice, readPrices } from '../bill/price-list.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
-import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import { type GuardValues, guardHelp, guardOptions, guardsOf, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
+import { costHelp, costOptions, RunCosts, readCostTerms } from './run-costs.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
+import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
 
 export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
 
@@ -25,9 +26,10 @@ configuration of the agent is not changed.
 
 ${serviceHelp}
 ${modelHelp}
+${warmHelp('on, but off with --anonymous')}
 ${anonymousHelp}
 ${guardHelp}
-  --max-cost USD       refuse chats that could make the run cost more, and every other request that costs
+${costHelp}
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
 
@@ -46,7 +48,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       ...modelOptions,
       ...anonymousOptions,
       ...guardOptions,
-      'max-cost': { type: 'string' },
+      ...warmOptions,
+      ...costOptions,
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
     },
@@ -61,13 +64,14 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     );
   }
   const redacted = readGuards(terminal, values);
-  if (values.print) return print(terminal, agent, values);
+  // The requests of a wallet are linked to each other already; what its owner asks for shall not add to that.
+  const isWarm = readWarmCaches(values['warm-caches'], !values.anonymous);
+  if (values.print) return print(terminal, agent, { model: values.model, isWarm, guards: values });
 
-  const cap = readCap(values['max-cost']);
   await requireNoProxyBetween(terminal, agent);
+  const terms = readCostTerms(values);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
-  const meter = new RunMeter(client.exchange, cap);
   const token = newToken();
   let folder: string | undefined;
   let guard: RunGuard | undefined;
@@ -75,17 +79,20 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   try {
     folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
     guard = guardRun(folder);
-    const models = await listModels(client.exchange);
-    if (typeof models === 'string') {
-      terminal.note(`${printable(models)}\n`);
+    const listed = await listModels(client.exchange);
+    if (typeof listed === 'string') {
+      terminal.note(`${printable(listed)}\n`);
       return 1;
     }
+    const { models, prices } = listed;
     const unlisted = unlistedModel(values.model, models) ?? unnamedModel(agent, values, models);
     if (unlisted !== undefined) {
       terminal.note(`${unlisted}\n`);
       return 2;
     }
-    const { server, origin } = await startProxy(terminal, { exchange: meter, values, token, port: 0, redacted });
+    const costs = new RunCosts({ ...terms, terminal, client, prices, notesTurns: false });
+    const exchange = withWarmCaches(isWarm, costs, client);
+    const { server, origin } = await startProxy(terminal, { exchange, values, token, port: 0, redacted });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
       const ids = models.map(({ id }) => id);
@@ -100,7 +107,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     } finally {
       server.closeAllConnections();
       server.close();
-      terminal.note(summary(meter.totals));
+      await costs.end();
     }
   } finally {
     await client.leave();
@@ -146,24 +153,21 @@ function agentOf(name: string | undefined): Agent {
   );
 }
 
-function readCap(text: string | undefined): Nusd | undefined {
-  if (text === undefined) return undefined;
-  const cap = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? usdToNusd(Number(text)) : undefined;
-  if (cap !== undefined && cap > 0n) return cap;
-  throw new UsageError(
-    `--max-cost must be an amount in USD above 0 and at most ${nusdToDecimal(maxNusd)}, such as 2.50; got "${text}".`,
-  );
+interface Listed {
+  readonly models: readonly OfferedModel[];
+  readonly prices: readonly ListedPrice[];
 }
 
-/** The text models, or why they could not be read. */
-async function listModels(exchange: Exchange): Promise<readonly OfferedModel[] | string> {
+/** The text models and all prices, or why they could not be read. */
+async function listModels(exchange: Exchange): Promise<Listed | string> {
   const answer = await askForModels(exchange);
   // A proxy between may answer with a page.
   const listed: unknown = await answer
     .toResponse()
     .json()
     .catch(() => undefined);
-  if (answer.status === 200 && listed !== undefined) return readOfferedModels(listed);
+  if (answer.status === 200 && listed !== undefined)
+    return { models: readOfferedModels(listed), prices: readPrices(listed)?.prices ?? [] };
   const { error } = (listed ?? {}) as { readonly error?: { readonly type?: string; readonly message?: string } };
   return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
 }
@@ -237,23 +241,15 @@ function inForeground(
   });
 }
 
-/** One line of what the run cost, and by which tiers it was served. */
-function summary({ requests, cost, unstated, classes }: RunTotals): string {
-  if (requests === 0) return 'sotto: no request was served.\n';
-  const amount = cost > 0n && cost < 100_000n ? '<$0.0001' : `$${nusdToUsd(cost).toFixed(4)}`;
-  const unknown = unstated === 0 ? '' : ` The cost of ${unstated} is unknown, and may be charged.`;
-  const tiers = [...classes].map(([name, count]) => `${name} ${count}`).join(', ');
-  const providers = tiers === '' ? '' : ` Providers: ${tiers}.`;
-  return `sotto: ${requests} ${requests === 1 ? 'request' : 'requests'}, ${amount}.${unknown}${providers}\n`;
+interface PrintedSettings {
+  readonly model: string | undefined;
+  readonly isWarm: boolean;
+  readonly guards: GuardValues;
 }
 
 /** Prints how to use the agent with a proxy that runs by itself. */
-function print(
-  terminal: Terminal,
-  agent: Agent,
-  values: GuardValues & { readonly model?: string | undefined },
-): ExitCode {
-  const { model } = values;
+function print(terminal: Terminal, agent: Agent, settings: PrintedSettings): ExitCode {
+  const { model } = settings;
   const start = agent.start({
     origin: `http://${localHost}:4999`,
     token: 'TOKEN',
@@ -262,8 +258,7 @@ function print(
     models: [],
     folder: folderMark,
   });
-  const options = `${model === undefined ? '' : ` --model ${quoted(model)}`}${guardsOf(values, quoted)}`;
-  terminal.out(printed(agent, start, options));
+  terminal.out(printed(agent, start, settings));
   return 0;
 }
 
@@ -277,11 +272,15 @@ function quoted(text: string): string {
   return text === '' ? "''" : [before, ...after].map(plain).join('"$folder"');
 }
 
-function printed({ program, install }: Agent, { environment, args, files }: AgentStart, options: string): string {
+function printed(
+  { program, install }: Agent,
+  { environment, args, files }: AgentStart,
+  { model, isWarm, guards }: PrintedSettings,
+): string {
   const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
   const folders = new Set(written.map(([path]) => dirname(path)));
   return [
-    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${options}`,
+    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}${isWarm ? ' --warm-caches on' : ''}${guardsOf(guards, quoted)}`,
     `# Install the agent: ${install}`,
     // A folder with a name that is known in advance could be another user's.
     ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { receiptSchema } from '@sotto/attestation';
 import { nusdToDecimal } from '@sotto/money';
 import { parseJson } from '@sotto/wire';
-import { type PriceList, readPrices } from '../bill/price-list.ts';
+import { inexactPriceIn, type PriceList, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
 import {
   isReceipt,
@@ -16,13 +16,21 @@ import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
 import { type NodePlatformOptions, nodePlatform } from '../platform/node-platform.ts';
 import type { ControlPath } from '../service-paths.ts';
-import { checkSignature, signatureJson, signatureLine, signerOptions } from './receipt-signature.ts';
+import { checkBillReceipts } from './bill-receipts.ts';
+import {
+  type SignerValues,
+  signatureChecker,
+  signatureJson,
+  signatureLine,
+  signerOptions,
+} from './receipt-signature.ts';
 import { asUsage, onlyOne, readText } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyBillHelp = `sotto verify-bill FILE|-: recompute every charge of a bill, to the nano-dollar, and list those that do not add up.
 
-A bill is a page of GET /v1/usage, one answer with its usage, or a receipt (GET /v1/inference/receipt).
+A bill is a page of GET /v1/usage, one answer with its usage, a receipt (GET /v1/inference/receipt), or a file of
+\`sotto run --bill\`, which has the receipt of each charge.
 A usage page or an answer needs a price list: the current one, or the one that was valid when you were charged.
 A receipt contains its own usage, price and catalog digest, so a price list is optional. Its signature is checked by the key
 that the broker attests now, which is another one after a restart. A usage page and an answer are not signed.
@@ -66,11 +74,19 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   }
   const findings = bill.charges.map((charge) => verifyCharge(charge, prices.prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
-  terminal.note('It is not signed: only the arithmetic was checked. A receipt is signed (`x-router-receipt`).\n');
+  const hasReceipts = bill.charges.some(({ receipt }) => receipt !== undefined);
+  if (!hasReceipts)
+    terminal.note('It is not signed: only the arithmetic was checked. A receipt is signed (`x-router-receipt`).\n');
+  const proven = hasReceipts
+    ? await checkBillReceipts({
+        ...{ charges: bill.charges, prices, check: await signatureChecker(terminal, values) },
+        show: (line) => (values.json ? terminal.note(`${line}\n`) : terminal.out(`${line}\n`)),
+      })
+    : 0;
   if (bill.hasMore)
     terminal.note('The bill has more pages. Request the next one with `cursor` set to `next_cursor`.\n');
-  if (findings.some(({ result }) => result === 'above')) return 1;
-  return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
+  if (proven === 1 || findings.some(({ result }) => result === 'above')) return 1;
+  return findings.some(({ result }) => result === 'unknown') ? 3 : proven;
 }
 
 type ReceiptResult = ReceiptFinding | UnbilledReceipt['unbilled'];
@@ -85,7 +101,7 @@ const receiptWords: Readonly<Record<ReceiptResult, string>> = {
   not_settled: 'The charge is not settled yet. Fetch the receipt again.',
 };
 
-type ReceiptValues = Parameters<typeof checkSignature>[2] & PriceValues & { readonly json?: boolean | undefined };
+type ReceiptValues = SignerValues & PriceValues & { readonly json?: boolean | undefined };
 
 interface PriceValues {
   readonly prices?: string | undefined;
@@ -105,7 +121,7 @@ async function verifyReceiptBill(
     terminal.note(`${list}\n`);
     return 3;
   }
-  const signature = await checkSignature(terminal, receiptSchema.parse(document), values);
+  const signature = await (await signatureChecker(terminal, values))(receiptSchema.parse(document));
   const result = 'unbilled' in charge ? charge.unbilled : judgeReceipt(charge, list);
   const shown = values.json
     ? JSON.stringify({ ...chargeJson(charge), result, signature: signatureJson(signature) }, undefined, 2)
@@ -145,9 +161,10 @@ async function pricesFrom(
   if ((file === undefined) === (controlUrl === undefined))
     throw new UsageError('Pass either --control-url or --prices.');
   if (file === undefined) return fetchPrices(controlUrl ?? '', { relay, relaysPlainHttp: terminal.relaysPlainHttp });
-  const prices = readPrices(parseJson(readText('--prices', file)));
-  if (prices === undefined) throw new UsageError(`--prices ${file}: not an answer of GET /v1/catalog/models.`);
-  return prices;
+  const listed = parseJson(readText('--prices', file));
+  const prices = readPrices(listed);
+  if (prices !== undefined) return prices;
+  throw new UsageError(`--prices ${file}: ${inexactPriceIn(listed) ?? 'not an answer of GET /v1/catalog/models'}.`);
 }
 
 async function fetchPrices(
@@ -160,9 +177,11 @@ async function fetchPrices(
     redirect: 'error',
   }).catch(() => undefined);
   const list: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
-  return (
-    readPrices(list) ?? `Cannot load prices from ${origin}. Check the address, or pass a saved list with --prices.`
-  );
+  const prices = readPrices(list);
+  if (prices !== undefined) return prices;
+  const inexact = inexactPriceIn(list);
+  if (inexact !== undefined) return `The prices of ${origin} cannot be used: ${inexact}.`;
+  return `Cannot load prices from ${origin}. Check the address, or pass a saved list with --prices.`;
 }
 
 async function readAll({ input }: Terminal): Promise<string> {

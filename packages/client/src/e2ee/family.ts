@@ -5,6 +5,8 @@ import type { TextChat } from './text-chat.ts';
 export interface SealingInput<Key> {
   readonly key: Key;
   readonly chat: TextChat;
+  /** As in `SealOptions`. */
+  readonly cacheSecret: string | undefined;
   readonly random: RandomBytes;
   /** Unix milliseconds. */
   readonly now: number;

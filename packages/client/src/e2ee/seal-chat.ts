@@ -1,7 +1,7 @@
 import { ClientError } from '../errors.ts';
 import { type RandomBytes, secureRandom } from './bytes.ts';
 import { type AttestedKey, assertVouched } from './enclave-key.ts';
-import type { Sealing } from './family.ts';
+import type { Sealing, SealingInput } from './family.ts';
 import { SealedRequest } from './sealed-request.ts';
 import { readTextChat, type TextChat } from './text-chat.ts';
 
@@ -11,6 +11,11 @@ export interface SealOptions {
    * must get it.
    */
   readonly maxOutputTokens?: number;
+  /**
+   * Separates caches: Tinfoil's enclave shares a cached prompt only among requests with the same secret. It is sealed with
+   * the body. Other families do not get it.
+   */
+  readonly cacheSecret?: string;
   /** Unix milliseconds. Default: the current time. */
   readonly now?: number;
   readonly random?: RandomBytes;
@@ -25,11 +30,11 @@ export interface SealOptions {
 export async function sealChat(
   key: AttestedKey,
   body: unknown,
-  { maxOutputTokens, now = Date.now(), random = secureRandom }: SealOptions = {},
+  { maxOutputTokens, cacheSecret, now = Date.now(), random = secureRandom }: SealOptions = {},
 ): Promise<SealedRequest> {
   assertVouched(key);
   const chat = withCeiling(readTextChat(body), maxOutputTokens);
-  const { headers, body: sealed, opener } = await sealWith(key, { chat, random, now });
+  const { headers, body: sealed, opener } = await sealWith(key, { chat, random, now, cacheSecret });
   return new SealedRequest({ family: key.family, headers, body: sealed, opener });
 }
 
@@ -39,7 +44,7 @@ function withCeiling(chat: TextChat, maxOutputTokens: number | undefined): TextC
   return { ...chat, settings: { ...chat.settings, max_tokens: maxOutputTokens } };
 }
 
-type Rest = { readonly chat: TextChat; readonly random: RandomBytes; readonly now: number };
+type Rest = Omit<SealingInput<AttestedKey>, 'key'>;
 
 /** Each family is a separate module, so that a page without end-to-end encryption loads none of them. */
 async function sealWith(key: AttestedKey, rest: Rest): Promise<Sealing> {

@@ -48,6 +48,8 @@ export interface E2eeQuestion {
   readonly policy: ProviderPolicyObject;
   /** The secret that later retrieves the receipt, if the caller asked for one. */
   readonly receipt: string | undefined;
+  /** As in `SealOptions`. */
+  readonly cacheSecret: string | undefined;
   /** The body as text. The client recognises a second try by it. */
   readonly asked: string;
   readonly signal: AbortSignal;
@@ -69,7 +71,7 @@ export class E2eeChat {
    * Takes a request as `fetch` would, and returns the decrypted answer. Refusals of the service are in our own words. Throws `e2ee_request_*` before it asks the service, and the reason if
    * the enclave cannot be trusted.
    */
-  async ask({ body, policy, receipt, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
+  async ask({ body, policy, receipt, cacheSecret, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
     const listed = await this.#listed(signal);
     if (listed instanceof Response) return relayedRefusal(answerFrom(listed));
@@ -81,6 +83,7 @@ export class E2eeChat {
     const sealed = await sealChat(key, body, {
       now: this.#parts.now(),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(cacheSecret === undefined ? {} : { cacheSecret }),
     });
     try {
       const ticket = ticketOf(chat, route);

@@ -34,6 +34,8 @@ interface Replaced {
 export interface PrivateClient {
   readonly exchange: PrivateExchange;
   readonly session: GatewaySession;
+  /** Asks control for the preferences in effect. */
+  readonly readEffective: () => Promise<Response>;
   /** The confidential origin, without a path. */
   readonly origin: string;
 }
@@ -106,6 +108,7 @@ export function makePrivateClient(
   return {
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
     session,
+    readEffective: () => control.read('/v1/routing/effective'),
     origin,
   };
 }

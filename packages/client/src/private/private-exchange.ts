@@ -30,6 +30,10 @@ export interface AskedRequest {
   /** Returns one of its headers, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly body: string;
+  /** The body as the tool sent it, if it was changed on this machine. A second try is recognised by it. */
+  readonly original?: string;
+  /** Separates this conversation's caches in an enclave, as `SealOptions` says. */
+  readonly cacheSecret?: string;
   readonly signal: AbortSignal;
 }
 
@@ -73,21 +77,22 @@ export class PrivateExchange implements Exchange {
     }
   }
 
-  async #askWithContent({ header, body: asked, signal }: AskedRequest, operation: Operation): Promise<ContentAnswer> {
+  async #askWithContent(request: AskedRequest, operation: Operation): Promise<ContentAnswer> {
     const { sender, e2ee, sent, e2eeOnly } = this.#parts;
+    const { header, body: text, original: asked = text, cacheSecret, signal } = request;
     // An SDK retries a request that was sent and then given up. It may have been charged.
     if (Number(header('x-stainless-retry-count') ?? 0) > 0 && (await sent.has(asked))) {
       return answerFrom(answerOfFailure(new ClientError('retry_refused')));
     }
-    const body = parseBody(asked);
+    const body = parseBody(text);
     const { ticket, recurs } = readQuestion(operation, body);
     if (e2eeOnly || asksForE2ee(ticket)) {
       if (operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
       const receipt = header(headerNames.receipt);
       const policy = e2eePolicy(ticket.provider);
-      return this.#watched(asked, await e2ee.ask({ body, policy, receipt, asked, signal }));
+      return this.#watched(asked, await e2ee.ask({ body, policy, receipt, cacheSecret, asked, signal }));
     }
-    const content = { path: operationPaths[operation], headers: passedOn(header), body: asked };
+    const content = { path: operationPaths[operation], headers: passedOn(header), body: text };
     const answer = await sender.send({ ticket, recurs, isSealed: false, asked, content, signal });
     // A tool that follows a redirect would send the content to an address that the broker chose.
     const isRedirect = answer.status >= 300 && answer.status < 400;

@@ -10,7 +10,7 @@ export interface TicketPoolOptions {
   readonly size: number;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Calls back after a time in ms. The callback resolves when the pools are full, or have failed to be. It never rejects. */
+  /** Calls back after a time in ms. The callback resolves when a pool is full, or has failed to be. It never rejects. */
   readonly schedule: (callback: () => Promise<unknown>, ms: number) => void;
 }
 
@@ -32,26 +32,26 @@ interface Kind {
   ready: Ticket[];
   /** Requests since the last refill. */
   taken: number;
+  /** When its refills are, in ms after a full `refillMs` of the clock. */
+  readonly phaseMs: number;
+  isScheduled?: boolean;
   isFilling?: boolean;
 }
 
 /**
  * Tickets fetched ahead, apart by everything that they bind. Each is given out once. A request that finds one need not wait
- * for the control origin, and does not show it when it runs: refills have times of their own. One falls on every full
- * `refillMs` after a random start, so it shows how many requests ran since the last one, and nothing about when.
+ * for the control origin, and does not show it when it runs: refills have times of their own. Those of one kind fall on
+ * every full `refillMs` after a random start. So one shows how many requests of its kind ran since the last one, and nothing
+ * about when, or beside which other kind. Conversations that ask for the same are one kind, so control cannot count them.
  *
  * A request that finds no ticket gets one at once, which shows its time.
  */
 export class TicketPool {
   readonly #options: TicketPoolOptions;
   readonly #kinds = new Map<string, Kind>();
-  /** Where the times of refills begin, in ms after a full `refillMs` of the clock. */
-  readonly #phaseMs: number;
-  #isScheduled = false;
 
   constructor(options: TicketPoolOptions) {
     this.#options = options;
-    this.#phaseMs = options.random() * refillMs;
   }
 
   /** Returns a ready or fresh ticket for this request, or the refusal of the control origin. */
@@ -59,7 +59,7 @@ export class TicketPool {
     if (this.#options.size === 0) return this.fresh(request, signal);
     const kind = this.#kindOf(request);
     kind.taken += 1;
-    this.#scheduleRefill();
+    this.#scheduleRefill(kind);
     const usableFrom = this.#options.now() + marginMs;
     for (let ticket = kind.ready.shift(); ticket !== undefined; ticket = kind.ready.shift()) {
       if (ticket.expiresAt > usableFrom) return { ...ticket, isFresh: false };
@@ -80,7 +80,7 @@ export class TicketPool {
 
   #kindOf(request: TicketRequest): Kind {
     const key = JSON.stringify(request);
-    const kind = this.#kinds.get(key) ?? { request, ready: [], taken: 0 };
+    const kind = this.#kinds.get(key) ?? { request, ready: [], taken: 0, phaseMs: this.#options.random() * refillMs };
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
     for (const oldest of this.#kinds.keys()) {
@@ -90,15 +90,14 @@ export class TicketPool {
     return kind;
   }
 
-  #scheduleRefill(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    const sinceLastMs = (this.#options.now() - this.#phaseMs) % refillMs;
-    this.#options.schedule(() => {
-      this.#isScheduled = false;
-      // In an order that does not show which kind was used last.
-      const inOrder = [...this.#kinds].toSorted(([one], [other]) => (one < other ? -1 : 1));
-      return Promise.all(inOrder.map(([, kind]) => this.#refill(kind)));
+  #scheduleRefill(kind: Kind): void {
+    if (kind.isScheduled) return;
+    kind.isScheduled = true;
+    const sinceLastMs = (this.#options.now() - kind.phaseMs) % refillMs;
+    this.#options.schedule(async () => {
+      kind.isScheduled = false;
+      // A kind that was dropped needs none.
+      if (this.#kinds.get(JSON.stringify(kind.request)) === kind) await this.#refill(kind);
     }, refillMs - sinceLastMs);
   }
 

@@ -1,22 +1,15 @@
 import { parseExact } from '@sotto/dialects';
-import { type Nusd, nusdToUsd, usdToNusd } from '@sotto/money';
-import {
-  asNumber,
-  asObject,
-  type JsonObject,
-  operationAt,
-  parseJson,
-  ServiceError,
-  SseParser,
-  sentStatus,
-} from '@sotto/wire';
+import { type Nusd, nusdToUsd } from '@sotto/money';
+import { asObject, type JsonObject, operationAt, parseJson, ServiceError, sentStatus } from '@sotto/wire';
 import { answerFrom, answerOfRefusal } from '../answer.ts';
-import { type ListedPrice, readPrices } from '../bill/price-list.ts';
+import { savedByCaches } from '../bill/cache-savings.ts';
+import { inexactPriceIn, type ListedPrice, readPrices } from '../bill/price-list.ts';
+import type { Charge } from '../bill/read-bill.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
 import { chatBound } from './chat-bound.ts';
-import { rewritten } from './rewritten-answer.ts';
+import { type StatedCost, watchingUsage } from './stated-usage.ts';
 
 /** What a run has cost so far. */
 export interface RunTotals {
@@ -28,6 +21,22 @@ export interface RunTotals {
   readonly unstated: number;
   /** Answers by the privacy class of the route that served them. */
   readonly classes: ReadonlyMap<string, number>;
+  /** Of answers that stated their usage. */
+  readonly promptTokens: number;
+  /** Those of them that came from a cache. */
+  readonly cachedTokens: number;
+  /** What the caches saved. Routes of unknown price count as nothing. */
+  readonly saved: Nusd;
+  /** Requests that were no chats: this meter does not count what they cost. */
+  readonly uncounted: number;
+}
+
+export interface RunMeterOptions {
+  readonly cap?: Nusd | undefined;
+  /** For what caches saved. */
+  readonly prices?: readonly ListedPrice[];
+  /** Called when a chat has stated what it cost. */
+  readonly onCharge?: (charge: Charge, asked: AskedRequest) => void;
 }
 
 /**
@@ -37,6 +46,7 @@ export interface RunTotals {
  */
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
+  readonly #options: RunMeterOptions;
   readonly #cap: Nusd | undefined;
   #prices: Promise<readonly ListedPrice[] | Response> | undefined;
   #requests = 0;
@@ -45,14 +55,23 @@ export class RunMeter implements Exchange {
   #reserved = 0n;
   #unstated = 0;
   readonly #classes = new Map<string, number>();
+  #promptTokens = 0;
+  #cachedTokens = 0;
+  #saved = 0n;
+  #uncounted = 0;
 
-  constructor(exchange: Exchange, cap?: Nusd) {
+  constructor(exchange: Exchange, options: RunMeterOptions = {}) {
     this.#exchange = exchange;
-    this.#cap = cap;
+    this.#options = options;
+    this.#cap = options.cap;
   }
 
   get totals(): RunTotals {
-    return { requests: this.#requests, cost: this.#cost, unstated: this.#unstated, classes: this.#classes };
+    return {
+      ...{ requests: this.#requests, cost: this.#cost, unstated: this.#unstated, classes: this.#classes },
+      ...{ promptTokens: this.#promptTokens, cachedTokens: this.#cachedTokens, saved: this.#saved },
+      uncounted: this.#uncounted,
+    };
   }
 
   async ask(asked: AskedRequest): Promise<ContentAnswer> {
@@ -60,7 +79,10 @@ export class RunMeter implements Exchange {
     if (operation !== undefined && operation !== 'chat' && this.#cap !== undefined)
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
     const body = operation === 'chat' ? asObject(parseExact(asked.body)) : undefined;
-    if (body === undefined) return this.#exchange.ask(asked);
+    if (body === undefined) {
+      if (operation !== undefined && operation !== 'chat') this.#uncounted += 1;
+      return this.#exchange.ask(asked);
+    }
     const prices = this.#cap === undefined ? [] : await this.#readPrices();
     if (prices instanceof Response) return answerFrom(prices.clone());
     const bound = this.#cap === undefined ? 0n : chatBound(asked.body, body, prices);
@@ -81,7 +103,7 @@ export class RunMeter implements Exchange {
     };
     const hidesUsage = body.stream === true && asObject(body.stream_options)?.include_usage !== true;
     const sent = hidesUsage ? { ...asked, body: withUsage(body) } : asked;
-    let stated: Nusd | undefined;
+    let stated: StatedCost | undefined;
     try {
       const answer = await this.#exchange.ask(sent);
       if (answer.status !== 200) {
@@ -89,24 +111,37 @@ export class RunMeter implements Exchange {
         if (answer.status !== sentStatus) forget();
         return answer;
       }
-      const name = answer.headers.find(([header]) => header === 'x-router-privacy-class')?.[1] ?? 'unknown';
+      const headers = new Map(answer.headers);
+      const name = headers.get('x-router-privacy-class') ?? 'unknown';
       this.#classes.set(name, (this.#classes.get(name) ?? 0) + 1);
-      const state = (cost: Nusd): void => {
-        stated = cost;
-      };
-      const close = (): void => {
-        if (stated === undefined) return;
-        this.#unstated -= 1;
-        this.#reserved -= bound;
-        this.#cost += stated;
-      };
-      const pieces = body.stream === true ? readStream(answer.body, state, hidesUsage) : readWhole(answer.body, state);
-      return rewritten(answer, closing(pieces, close));
+      return watchingUsage(answer, {
+        isStream: body.stream === true,
+        hidesUsage,
+        onStated: (cost) => {
+          stated = cost;
+        },
+        onEnd: () => {
+          if (stated === undefined) return;
+          this.#unstated -= 1;
+          this.#reserved -= bound;
+          this.#cost += stated.cost;
+          if (stated.charge === undefined) return;
+          const provider = headers.get('x-router-provider');
+          this.#count({ ...stated.charge, provider, privacyClass: headers.get('x-router-privacy-class') }, asked);
+        },
+      });
     } catch (error) {
       // Only these say that no content has left. Any other request may be charged, so its bound stays reserved.
       if (error instanceof ClientError) forget();
       throw error;
     }
+  }
+
+  #count(charge: Charge, asked: AskedRequest): void {
+    this.#promptTokens += charge.promptTokens;
+    this.#cachedTokens += charge.cachedTokens;
+    this.#saved += savedByCaches(charge, this.#options.prices ?? []) ?? 0n;
+    this.#options.onCharge?.(charge, asked);
   }
 
   /** Every chat waits for the same list, so the end of one must not end the reading. */
@@ -129,7 +164,10 @@ export class RunMeter implements Exchange {
 async function pricesOf(exchange: Exchange): Promise<readonly ListedPrice[] | Response> {
   const answer = (await askForModels(exchange)).toResponse();
   if (answer.status >= 400 && answer.status < 500) return answer;
-  const listed = answer.ok ? readPrices(parseJson(await answer.text())) : undefined;
+  const list = answer.ok ? parseJson(await answer.text()) : undefined;
+  const inexact = inexactPriceIn(list);
+  if (inexact !== undefined) throw new ServiceError('forbidden', { message: unbounded(inexact) });
+  const listed = readPrices(list);
   // Without prices, every bound would be 0 and the cap would stop nothing.
   if (listed === undefined || listed.prices.length === 0) throw new ClientError('control_unreachable');
   return listed.prices;
@@ -144,59 +182,12 @@ const aboveCap = (cap: Nusd, left: Nusd, bound: Nusd): ServiceError =>
       `${usd(bound)}. Start the run again with a higher --max-cost.`,
   });
 
+const unbounded = (reason: string): string =>
+  `--max-cost cannot bound what a chat costs: ${reason}. Tell the operator, or start the run again without --max-cost.`;
+
 const chatsOnly =
   'This run has a cap (--max-cost), and only the cost of chats can be bounded before they are sent. ' +
   'Start the run again without --max-cost.';
 
 const withUsage = (body: JsonObject): string =>
   JSON.stringify({ ...body, stream_options: { ...asObject(body.stream_options), include_usage: true } });
-
-function costOf(value: unknown): Nusd | undefined {
-  const usd = asNumber(asObject(asObject(value)?.usage)?.cost);
-  return usd === undefined ? undefined : usdToNusd(usd);
-}
-
-async function* readWhole(pieces: AsyncIterable<Uint8Array>, state: (cost: Nusd) => void): AsyncGenerator<Uint8Array> {
-  const read: Uint8Array[] = [];
-  for await (const piece of pieces) {
-    read.push(piece);
-    yield piece;
-  }
-  const cost = costOf(parseJson(Buffer.concat(read).toString('utf8')));
-  if (cost !== undefined) state(cost);
-}
-
-/** Passes the events on. Leaves out the usage if the tool did not ask for it: some cannot read an event without a choice. */
-async function* readStream(
-  pieces: AsyncIterable<Uint8Array>,
-  state: (cost: Nusd) => void,
-  hidesUsage: boolean,
-): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  const decoder = new TextDecoder();
-  let events: string[] = [];
-  const parser = new SseParser({
-    onEvent(event) {
-      // Most events have no usage, and need not be parsed.
-      const cost = event.includes('"cost"') ? costOf(parseJson(event)) : undefined;
-      if (cost !== undefined) state(cost);
-      if (cost === undefined || !hidesUsage) events.push(event);
-    },
-  });
-  for await (const piece of pieces) {
-    parser.push(decoder.decode(piece, { stream: true }));
-    if (!hidesUsage) yield piece;
-    else if (events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
-    events = [];
-  }
-  parser.end();
-  if (hidesUsage && events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
-}
-
-async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    yield* pieces;
-  } finally {
-    close();
-  }
-}

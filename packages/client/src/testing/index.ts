@@ -7,6 +7,8 @@ export { isReceipt, judgeReceipt, readReceiptCharge } from '../bill/receipt-char
 export { verifyCharge } from '../bill/verify-charge.ts';
 export { processTerminal } from '../command/process-terminal.ts';
 export { sotto } from '../command/sotto.ts';
+export { keptPolicy } from '../conversations/kept-policy.ts';
+export { type RecordedRequest, recordedRequests } from '../conversations/testing/recorded-agents.ts';
 export { vouchForKey } from '../e2ee/enclave-key.ts';
 export { replyId } from '../e2ee/testing/chat-answer.ts';
 export { exchange, openStream, openWhole } from '../e2ee/testing/exchange.ts';

@@ -41,6 +41,8 @@ export interface StandInOptions {
   readonly model?: string;
   /** Unix milliseconds. */
   readonly now?: () => number;
+  /** Called with the opened body, by the family that seals it whole. */
+  readonly hears?: (body: object) => void;
   readonly speak?: (messages: readonly HeardMessage[]) => Spoken;
 }
 

@@ -5,7 +5,7 @@ import { aes256Gcm, hkdf, hmac, x25519 } from './openssl.ts';
 
 /** A server of EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md), with HPKE implemented from RFC 9180. */
 export function tinfoilEnclave(options: StandInOptions = {}): StandInEnclave {
-  const { model = standInModel, speak = echo } = options;
+  const { model = standInModel, speak = echo, hears } = options;
   const pair = x25519.makeKeyPair();
   return {
     nextKey: () => ({ family: 'tinfoil', algorithm: 'x25519', publicKey: new Uint8Array(pair.publicKey), model }),
@@ -15,6 +15,7 @@ export function tinfoilEnclave(options: StandInOptions = {}): StandInEnclave {
         demand(encapsulated.length === 32, 'ehbp_encapsulated_key');
         const request = receive(pair, encapsulated);
         const chat = JSON.parse(request.open(framesOf(body)).toString()) as ChatBody;
+        hears?.(chat);
         demand(chat.model === model, 'model_not_found');
         const spoken = speak(chat.messages);
         const plain =

@@ -15,8 +15,10 @@ import { SealedPayloads, sendTo } from './sealed-payloads.ts';
  * reply is complete.
  */
 export const tinfoilFamily: E2eeFamily<KeyOf<'tinfoil'>> = {
-  async seal({ key, chat, random }) {
-    const { sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model)), random);
+  async seal({ key, chat, cacheSecret, random }) {
+    // Its router derives the cache's namespace from this field, and removes it.
+    const own = cacheSecret === undefined ? {} : { user_cache_secret: cacheSecret };
+    const { sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model, own)), random);
     const replies = new SealedPayloads();
     return {
       headers: { 'ehbp-encapsulated-key': toHex(secret.encapsulatedKey) },

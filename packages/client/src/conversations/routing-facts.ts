@@ -1,0 +1,93 @@
+import { modelAnswerSchema, preferencesSchema, privacyClassSchema } from '@sotto/wire';
+import * as z from 'zod';
+import { askForModels, type Exchange } from '../private/private-exchange.ts';
+
+// Only these fields are read, loosely: a newer service may send more.
+const listSchema = z.object({
+  data: z.array(
+    z.object({
+      id: modelAnswerSchema.shape.id,
+      provider_routes: z.array(
+        z.object({
+          provider: z.string(),
+          privacy_class: privacyClassSchema,
+          capabilities: z.object({ tools: z.boolean() }),
+        }),
+      ),
+    }),
+  ),
+});
+const effectiveSchema = z.object({
+  preferences: z.object({
+    provider_sort: preferencesSchema.shape.provider_sort,
+    provider_ignore: z.array(z.string()),
+    provider_allow_fallbacks: z.boolean(),
+    provider_max_attempts: z.int(),
+  }),
+});
+
+interface ListedRoute {
+  readonly provider: string;
+  readonly privacyClass: z.infer<typeof privacyClassSchema>;
+  readonly hasTools: boolean;
+}
+
+/** What decides where requests of this key may go. */
+export interface RoutingFacts {
+  readonly preferences: z.infer<typeof effectiveSchema>['preferences'];
+  /** Undefined if the service does not list the model. */
+  routesOf(model: string): readonly ListedRoute[] | undefined;
+}
+
+export interface RoutingReaderOptions {
+  readonly exchange: Exchange;
+  /** Asks control for `GET /v1/routing/effective`. */
+  readonly readEffective: () => Promise<Response>;
+  readonly now: () => number;
+}
+
+/** Time in ms after which the facts are read again. */
+const freshMs = 5 * 60_000;
+/** Time in ms before facts that could not be read are asked for again. */
+const retryMs = 30_000;
+
+/** Reads the models and the preferences in effect from the control origin, and keeps them for five minutes. */
+export class RoutingReader {
+  readonly #options: RoutingReaderOptions;
+  #facts: Promise<RoutingFacts | undefined> = Promise.resolve(undefined);
+  #readAgainAt = 0;
+
+  constructor(options: RoutingReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to undefined if they cannot be read. */
+  read(): Promise<RoutingFacts | undefined> {
+    const { now } = this.#options;
+    if (now() < this.#readAgainAt) return this.#facts;
+    this.#readAgainAt = now() + freshMs;
+    this.#facts = this.#ask().catch(() => {
+      this.#readAgainAt = now() + retryMs;
+      return undefined;
+    });
+    return this.#facts;
+  }
+
+  async #ask(): Promise<RoutingFacts> {
+    const { exchange, readEffective } = this.#options;
+    const [listed, effective] = await Promise.all([
+      askForModels(exchange).then((answer) => answer.toResponse().json()),
+      readEffective().then((answer) => answer.json()),
+    ]);
+    const { preferences } = effectiveSchema.parse(effective);
+    const routes = new Map(
+      listSchema.parse(listed).data.map(({ id, provider_routes }) => [
+        id,
+        provider_routes.map(({ provider, privacy_class: privacyClass, capabilities }) => ({
+          ...{ provider, privacyClass, hasTools: capabilities.tools },
+        })),
+      ]),
+    );
+    return { preferences, routesOf: (model) => routes.get(model) };
+  }
+}
