@@ -30,7 +30,7 @@ describe('a conversation by the warm exchange', () => {
         async ask(asked) {
           if (asked.path === '/v1/models') {
             lists += 1;
-            return answerFrom(json({ data: [{ id: model, provider_routes: [route('acme'), route('birch')] }] }));
+            return answerFrom(json({ data: [{ id: model, provider_routes: ['acme', 'birch', 'other'].map(route) }] }));
           }
           seen.push(asked);
           return answerFrom(await answer(asked));
