@@ -50,6 +50,7 @@ export interface ControlEvents {
   /** An alert of a budget was not delivered. Names neither the address nor the URL. */
   alertFailed(fields: {
     readonly alertId: string;
+    readonly workspaceId: string;
     readonly by: 'mail' | 'webhook';
     readonly failure: string;
     readonly isGivenUp: boolean;
@@ -70,8 +71,13 @@ export interface ControlEvents {
   redisDenied(): void;
 }
 
-export function controlEvents(logger: Logger): ControlEvents {
-  const limited = limitRepeats(logger);
+/** Time in ms from its start in which a process connects to Redis. Tasks that come before that are not worth a line. */
+const connectingMs = 5_000;
+
+/** `now` is a monotonic clock in ms. */
+export function controlEvents(logger: Logger, now: () => number = () => performance.now()): ControlEvents {
+  const limited = limitRepeats(logger, now);
+  const startedAt = now();
   return {
     request: (fields) => {
       // A line for each ticket would cost as much as the ticket, and say when somebody asks.
@@ -106,7 +112,13 @@ export function controlEvents(logger: Logger): ControlEvents {
     autoTopUp: (fields) => logger.info(fields, 'automatic top-up'),
     lowBalance: (fields) => logger.info(fields, 'balances have fallen below their notice'),
     alertFailed: ({ isGivenUp, ...fields }) =>
-      logger.warn(fields, isGivenUp ? 'budget alert given up' : 'budget alert not delivered; it is sent again'),
+      logger.warn(
+        {
+          ...fields,
+          ...(fields.failure === 'address_not_public' && { fix: 'allow its network with webhooks.networks' }),
+        },
+        isGivenUp ? 'budget alert given up' : 'budget alert not delivered; it is sent again',
+      ),
     testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
     signUpInherited: () =>
       logger.warn('SIGN_UP is not set: everyone can sign up, as before. Set it to open, invited or closed'),
@@ -115,6 +127,7 @@ export function controlEvents(logger: Logger): ControlEvents {
       // The task runs again soon. A shard that is being rebuilt, as at each start of `npm start`, is no failure.
       if (error instanceof StateUnavailableError) {
         const { reason } = error;
+        if (reason === 'no answer' && now() - startedAt < connectingMs) return;
         return limited('info', `${task} ${reason}`, { task, reason }, 'task waits for the shared state');
       }
       const cause = causeOf(error);

@@ -6,6 +6,7 @@ export { keepMemoryOutOfDumps } from './cli/serve.ts';
 export { composeControl } from './compose-control.ts';
 export { type ControlConfig, readConfig, readConfigWithoutRedis } from './config.ts';
 export { openDatabase } from './database/database.ts';
+export { databasePlace } from './database/database-place.ts';
 export { migrateDatabase } from './database/migrate.ts';
 export { insertKey } from './keys/key-store.ts';
 export { type BookingResult, bookSettlements } from './ledger/book-settlements.ts';

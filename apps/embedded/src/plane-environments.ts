@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { BrokerOptions } from '@sotto/confidential';
+import { databasePlace } from '@sotto/control';
 import { planeEnvironment } from '@sotto/server';
 import type { Logger } from 'pino';
 import type { EmbeddedConfig, Secrets } from './config.ts';
@@ -53,12 +54,20 @@ const portAfter = (port: number | undefined): string =>
   port === undefined ? 'off' : String(port === 0 ? 0 : port + 1);
 
 /** Settings that commands of control need and that hold no secret. */
-const plain = ['HOST', 'CONTROL_PORT', 'CONTROL_ORIGIN', 'CONFIDENTIAL_ORIGIN', 'CATALOG_FILE', 'SIGN_UP'] as const;
+const plain = [
+  'HOST',
+  'CONTROL_PORT',
+  'CONTROL_ORIGIN',
+  'CONFIDENTIAL_ORIGIN',
+  'CATALOG_FILE',
+  'SIGN_UP',
+  'SIGN_UP_DOMAINS',
+] as const;
 
 /**
  * Writes settings of control into the data directory, for commands beside the running service such as `account create`. Of the secrets,
- * it writes those that the directory holds already. A database, a Redis or a key that the operator gave stays out of it. Returns a
- * function that removes the file.
+ * it writes those that the directory holds already. A database, a Redis or a key that the operator gave stays out of it: commands read
+ * it from the same `sotto.yaml`, or from their environment. Returns a function that removes the file.
  */
 export async function showControlSettings(options: PlaneOptions): Promise<() => Promise<void>> {
   const { config, files, secrets, databaseUrl } = options;
@@ -74,6 +83,12 @@ export async function showControlSettings(options: PlaneOptions): Promise<() => 
     // The registry is the broker's, and `doctor` reads it.
     PROVIDERS_FILE: files.registryFile,
   };
-  await keep(file, { pid: process.pid, settings });
+  const configFile = config.given.CONFIG_FILE;
+  await keep(file, {
+    pid: process.pid,
+    ...(configFile && { config_file: resolve(configFile) }),
+    database: databasePlace(databaseUrl),
+    settings,
+  });
   return () => rm(file, { force: true });
 }

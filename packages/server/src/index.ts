@@ -36,7 +36,7 @@ export {
 export { describeSettings, type SettingDescription } from './settings/describe-settings.ts';
 export type { TrustProxy } from './settings/kinds.ts';
 export * as setting from './settings/kinds.ts';
-export { loadSettings, problemOfSetting } from './settings/load-settings.ts';
+export { type LoadedSettings, loadSettings, problemOfSetting } from './settings/load-settings.ts';
 export { planeEnvironment } from './settings/plane-environment.ts';
 export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
 export { inlineParts, onlyVariables, type Plane, settingPaths } from './settings/setting-paths.ts';
@@ -46,6 +46,7 @@ export {
   readFileOrPart,
   readSettingsFile,
   settingsOf,
+  unreadByStart,
 } from './settings/settings-file.ts';
 export { billingSchema, type SettingsOf, settingsSchemas, signInSchema } from './settings/table.ts';
 export { StartError } from './start-error.ts';

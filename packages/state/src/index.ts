@@ -1,5 +1,13 @@
 export { maxMeasurementRecords } from './bounds.ts';
-export { type BudgetScope, budgetIdOf, describeBudget, monthAfter, monthBefore, monthOf } from './budgets.ts';
+export {
+  type BudgetScope,
+  budgetIdOf,
+  describeBudget,
+  monthAfter,
+  monthBefore,
+  monthOf,
+  monthPattern,
+} from './budgets.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
 export { signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';

@@ -25,7 +25,7 @@ export const errorTable = {
   insufficient_scope: row(403, 'This credential may not be used here.'),
   compatibility_access_disabled: row(
     403,
-    'This key has no OpenAI-compatible access. Use it for tickets, or enable the access on the key.',
+    'This key has no OpenAI-compatible access. Use it for tickets, or enable the access on the key, if the policy of its workspace allows it.',
   ),
   no_provider_route_meets_privacy: row(403, 'No provider of this model meets the privacy floor.'),
   privacy_boundary_not_met: row(403, 'No provider of this model meets the workspace privacy boundary.'),

@@ -238,6 +238,31 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
       expect(lines.at(-1)).toMatch(new RegExp(`^${january},.*,${ben.email},3,0.000003$`));
     });
 
+    it('is printed by the command line, with the rows of the API', async () => {
+      const run = async (...args: string[]) => {
+        const { code, output } = await stage.service.runControl(['spend', ...args]);
+        return { code, output: output.trim() };
+      };
+      const months = ['--from', january, '--to', february];
+      const { data, total } = await spend(bothMonths);
+      expect(data.length).toBeGreaterThan(2);
+      const json = await run(...months, '--format', 'json');
+      expect([json.code, JSON.parse(json.output)]).toEqual([0, { data, total }]);
+      const csv = await get(url(`/operator/spend?format=csv&${bothMonths}`), operator);
+      expect(await run(...months, '--format', 'csv')).toEqual({ code: 0, output: csv.text.trim() });
+      const lines = (await run('--from', january, '--to', january)).output.split('\n');
+      expect(lines).toContain(
+        `${january}  0.000003 USD  3 requests  by ${ben.email}  in workspace ${workspaceId} "Research, and more"  paid by ${ann.email}`,
+      );
+      expect(lines).toHaveLength(data.filter(({ month }) => month === january).length);
+      for (const [args, said] of [
+        [['--from', '2025-1'], '--from is "2025-1"; it takes a month such as 2026-11'],
+        [['--from', february, '--to', january], `--from is ${february}, which is later than --to`],
+        [['--format', 'xml'], '--format is "xml"; it takes csv or json'],
+      ] as const)
+        expect(await run(...args)).toEqual({ code: 2, output: expect.stringContaining(said) });
+    });
+
     it('has what a person used in the workspace of another, and the account shows both sides', async () => {
       const laptop = { accountId: ann.accountId, workspaceId, keyId: keyOf.get('laptop') ?? '' };
       await use(laptop)(thisMonth, 'm/one', 1);

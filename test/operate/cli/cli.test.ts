@@ -43,6 +43,8 @@ describe('sotto-control', () => {
       'account link',
       'account credit',
       'key create',
+      'acts list [--search',
+      'spend [--from',
     ]) {
       expect(help.out).toContain(`sotto-control ${command}`);
     }
@@ -156,8 +158,13 @@ describe('sotto-control', () => {
       return runToEnd('sh', ['-c', `"$@" < people.txt`, 'sh', ...program, ...args.split(' ')], folder, environment);
     };
     const malformed = await invite('one@example.com\nnot an address\n');
-    expect(malformed).toMatchObject({ code: 2, out: '', error: expect.stringContaining('the address is "not"') });
-    const invited = await invite('One@example.com\n\ntwo@example.com, three@example.com\none@example.com\n');
+    expect(malformed).toMatchObject({
+      ...{ code: 2, out: '' },
+      error: expect.stringContaining('line 2: the address is "not"; write it as ann@example.com'),
+    });
+    const invited = await invite(
+      '# The first ones\nOne@example.com\n\ntwo@example.com, "Three, Jr." <three@example.com>\nOne Person <one@example.com>\n',
+    );
     expect(invited.out.split('\n').map((each) => each.split(' ')[0])).toEqual([
       'one@example.com',
       'two@example.com',
@@ -168,6 +175,33 @@ describe('sotto-control', () => {
       ...{ DATABASE_URL: databaseUrl, CONTROL_ORIGIN: 'https://sotto.example', SIGN_UP: 'invited' },
     });
     expect(shown.out.match(/^invited: /gm)).toHaveLength(3);
+  });
+
+  it('prints what was spent and done by the commands of the guide', async () => {
+    const run = async (name: string) => {
+      const script = documentedBlock('docs/operate/people.md', name).replace('sotto-control', '"$@"');
+      const program = [process.execPath, ...fromSource, join(root, programOf('apps/control/src/main.ts'))];
+      return runToEnd('sh', ['-c', script, 'sh', ...program], folder, { DATABASE_URL: databaseUrl });
+    };
+    expect(await run('spend')).toEqual({ code: 0, out: '', error: '' });
+    expect(await readFile(join(folder, 'spend.csv'), 'utf8')).toBe(
+      'month,workspace_id,workspace_name,payer_id,payer_email,member_id,member_email,requests,cost\r\n',
+    );
+    expect(await run('acts')).toEqual({ code: 0, out: '', error: '' });
+  });
+
+  it('ends without an error when the reader of a long list leaves', async () => {
+    const pool = openTestPool(databaseUrl);
+    await pool.query(
+      "insert into acts (id, at, actor, act, details) select gen_random_uuid(), now(), 'command_line', 'account_created', jsonb_build_object('note', repeat('x', 200)) from generate_series(1, 3000)",
+    );
+    await pool.end();
+    const command = [process.execPath, ...fromSource, programOf('apps/control/src/main.ts'), 'acts', 'list'];
+    const script = 'set -o pipefail; "$@" | head -n 1';
+    const { code, out, error } = await runToEnd('bash', ['-c', script, 'bash', ...command], root, {
+      DATABASE_URL: databaseUrl,
+    });
+    expect([code, out.split('\n').length, error]).toEqual([0, 1, '']);
   });
 
   it('prints another link to set a password', async () => {

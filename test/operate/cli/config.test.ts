@@ -87,6 +87,7 @@ describe('sotto-control config', () => {
     expect(await run(rotation, ['check'])).toMatchObject({ code: 0 });
     const { out } = await run(`${sound}local_models: auto\n`, ['check']);
     expect(out).toContain('not judged, because only `npm start` reads it: local_models');
+    expect(out).toContain('not read by `npm start`: broker.host');
   });
 
   it('show prints each value with its source, and no secret', async () => {

@@ -103,7 +103,7 @@ describe('docs/operate/backup-and-restore.md', () => {
     const saved = ['.env', 'deploy/compose/secrets/session_secret', 'deploy/compose/config/sotto.yaml'];
     const before = saved.map(text);
     run(backup('backup-compose'));
-    expect(modeOf('sotto-files.tar.gz')).toBe(0o600);
+    for (const file of ['sotto-files.tar.gz', 'sotto.dump']) expect(modeOf(file), file).toBe(0o600);
     expect(text('sotto.dump')).toBe('dump\n');
     rmSync(file('deploy/compose/secrets'), { recursive: true });
     for (const path of ['.env', 'deploy/compose/config/sotto.yaml']) rmSync(file(path));

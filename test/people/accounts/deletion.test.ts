@@ -236,7 +236,7 @@ await describeStage(
       await people.fund(member);
       const run = (...more: string[]) =>
         stage.service.runControl(['account', 'delete', owner.accountId, '--email', owner.email, ...more]);
-      expect(await run()).toEqual({ code: 1, output: expect.stringContaining(`use its workspace ${team}`) });
+      expect(await run()).toEqual({ code: 1, output: expect.stringContaining('use its workspace "Team"') });
       expect((await ask(key)).status).toBe(200);
       expect((await run('--with-workspaces')).code).toBe(0);
       await until(async () => (await ask(key)).status === 401, 'the key of the member is refused');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { operatorContracts } from '@sotto/contract/control/operator';
 import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
+import { openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
 import { confirm, type Enrolled, enrolled, owner, show, verified } from './people.ts';
 import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
@@ -155,6 +156,20 @@ describe("the operators' audit log", () => {
     expect(own[0]).toMatchObject({ act: 'account_credited', actor_account_id: null, actor_email: null });
     const list = (await world.cli(['acts', 'list'])).lines.join('\n');
     expect(list).toContain(`by account ${customer.email}`);
+    const acts = async (...args: string[]) => (await world.cli(['acts', 'list', ...args])).lines;
+    expect(await acts('--search', customer.email, '--act', 'workspace_created,key_created', '--limit', '1')).toEqual([
+      expect.stringContaining(
+        `by account ${customer.email}  account ${customer.email}  workspace ${workspaceId} "Their team"`,
+      ),
+    ]);
+    expect(await acts('--workspace', workspaceId)).toHaveLength(2);
+    expect(await acts('--search', customer.email, '--to', '2026-01-01')).toEqual([]);
+    for (const [option, value, said] of [
+      ['act', 'danced', 'it takes a comma list of acts such as key_created'],
+      ['from', 'yesterday', 'it takes a date such as 2026-11-21'],
+      ['limit', '0', 'it takes a number of acts above 0'],
+    ] as const)
+      expect((await acts(`--${option}`, value))[0]).toContain(`--${option} is "${value}"; ${said}`);
   });
 });
 
@@ -236,10 +251,11 @@ describe('an operator', () => {
     const other = await remove('another@people.example');
     expect([other.status, other.json.error.param]).toEqual([400, 'email']);
     expect(await sessionStatus(customer.visitor)).toBe(200);
+    await world.cli(['account', 'credit', id, '20', '--reference', 'left']);
     const deleted = await remove(customer.email.toUpperCase());
     expect([deleted.status, deleted.json]).toEqual([
       200,
-      expect.objectContaining({ id, state: 'deleted', email: null }),
+      expect.objectContaining({ id, state: 'deleted', email: null, balance_usd: 0 }),
     ]);
     expect(await sessionStatus(customer.visitor)).toBe(401);
     expect((await remove(customer.email)).status).toBe(409);
@@ -297,6 +313,23 @@ describe('an operator', () => {
     expect(shown.lines.slice(0, 2)).toEqual(['invited', 'domains: elsewhere.example']);
     expect(shown.lines.at(-1)).toMatch(new RegExp(`^invited: ${other}  until `));
     expect((await signUp(other)).status).toBe(200);
+  });
+
+  it('invites an address that has an account for workspaces of other domains, without a mail', async () => {
+    const mailbox = await openMailbox();
+    const { email } = await verified(world);
+    const fresh = `${randomUUID()}@work.example`;
+    const smtp = { SMTP_URL: mailbox.url, MAIL_FROM: 'no-reply@sotto.example' };
+    const { code, lines } = await world.cli(['sign-up', 'invite', email, fresh], smtp);
+    expect([code, lines]).toEqual([
+      0,
+      [
+        expect.stringMatching(new RegExp(`^${email} has an account already; any workspace can invite it until 20`)),
+        expect.stringContaining(`${fresh} can sign up at`),
+      ],
+    ]);
+    expect([mailbox.countTo(email), mailbox.countTo(fresh)]).toEqual([0, 1]);
+    await mailbox.stop();
   });
 
   it('sets the monthly grant of an account', async () => {

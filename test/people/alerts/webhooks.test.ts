@@ -121,7 +121,10 @@ describe('where nothing else is allowed', async () => {
     const { owner, path } = await workspaceIn(world);
     const before = receiver.connections();
     await owner.visitor.send('PUT', path, { url: `https://${host}:${receiver.port}/` });
-    expect((await owner.visitor.post(`${path}/test`)).json).toEqual({ outcome: 'address_not_public', status: null });
+    expect((await owner.visitor.post(`${path}/test`)).json).toEqual({
+      ...{ outcome: 'address_not_public', status: null },
+      message: expect.stringContaining('`webhooks.networks`'),
+    });
     expect(receiver.connections()).toBe(before);
   });
 });

@@ -68,16 +68,19 @@ const shownRate = (rate: RateStatus, { estimatedTokens }: Pick<HoldOrder, 'estim
 /** The money that does not cover a request, and the advice to the caller. */
 type Source = readonly [what: string, remedy: string];
 
-const balance: Source = ['the balance', 'Add to the balance'];
+const balance: Source = ['the balance', 'Add to the balance, or'];
 
 function sourceOf(reply: Extract<RedeemReply, { readonly result: 'insufficient' }>): Source {
   switch (reply.scope) {
     case 'wallet':
       return balance;
     case 'key':
-      return ["the key's credit limit", 'Raise the limit'];
+      return ["the key's credit limit", "Raise the limit, as far as the workspace's policy allows, or"];
     case 'budget':
-      return [describeBudget(reply.budget), 'Raise the budget'];
+      return [
+        describeBudget(reply.budget),
+        'The page Budgets shows what is left. Ask an owner or admin of the workspace to raise it, or',
+      ];
     default:
       return reply satisfies never;
   }
@@ -85,4 +88,4 @@ function sourceOf(reply: Extract<RedeemReply, { readonly result: 'insufficient' 
 
 const needed = (amountNusd: Nusd, [what, remedy]: Source): string =>
   `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${what} does not cover. ` +
-  `${remedy}, or send a smaller \`max_completion_tokens\`.`;
+  `${remedy} send a smaller \`max_completion_tokens\`.`;

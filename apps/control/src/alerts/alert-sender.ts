@@ -79,7 +79,7 @@ export class AlertSender {
     const { pool, events, now } = this.#deps;
     const alert = await readAlert(pool, delivery);
     const failure = alert && (await this.#attempt(delivery, alert));
-    if (failure === undefined) {
+    if (alert === undefined || failure === undefined) {
       await endDelivery(pool, delivery);
       return;
     }
@@ -87,7 +87,8 @@ export class AlertSender {
     const by: Channel = delivery.recipientId === undefined ? 'webhook' : 'mail';
     if (at === undefined) await endDelivery(pool, delivery);
     else await postponeDelivery(pool, delivery, at);
-    events.alertFailed({ alertId: delivery.alertId, by, failure, isGivenUp: at === undefined });
+    const { alertId } = delivery;
+    events.alertFailed({ alertId, workspaceId: alert.workspace_id, by, failure, isGivenUp: at === undefined });
   }
 
   /** Returns why it failed. Undefined: the alert was sent, or there is nowhere to send it any more. */

@@ -18,7 +18,7 @@ export function wordsOf(alert: AlertNow): AlertWords {
   const budget = `budget of the ${scope}${limited === null ? '' : ` ${quoted(limited)}`}`;
   const name = quoted(workspace);
   const whose = `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`}`;
-  const spent = `Charged in ${month} (UTC) so far: ${usd(BigInt(alert.spent_nusd))} of ${usd(BigInt(alert.limit_nusd))}.`;
+  const spent = `Charged in ${month} (UTC) so far: ${shareOf(BigInt(alert.spent_nusd), BigInt(alert.limit_nusd))}.`;
   const monthEnds = `${monthAfter(month)}-01 00:00 UTC`;
   if (percent === refusalPercent) {
     return {
@@ -44,8 +44,15 @@ export function wordsOf(alert: AlertNow): AlertWords {
 
 const quoted = (name: string): string => `"${oneLine(name)}"`;
 
-/** To the cent, and below a cent as exactly as the ledger counts. */
-const usd = (amount: Nusd): string => {
+/** An amount of a limit. Different amounts never look the same. */
+function shareOf(spent: Nusd, limit: Nusd): string {
+  const isSame = spent !== limit && usd(spent, 4) === usd(limit, 4);
+  return `${usd(spent, isSame ? 9 : 4)} of ${usd(limit, 4)}`;
+}
+
+/** To the cent from a dollar on, below that to `digits`, and below a cent as exactly as the ledger counts. */
+function usd(amount: Nusd, digits: number): string {
   const number = nusdToUsd(amount);
-  return `$${number >= 0.01 || number === 0 ? number.toFixed(2) : number.toFixed(9).replace(/0+$/, '')}`;
-};
+  const shown = number === 0 ? 2 : number < 0.01 ? 9 : number < 1 || digits > 4 ? digits : 2;
+  return `$${number.toFixed(shown).replace(/(\.\d\d+?)0+$/, '$1')}`;
+}

@@ -32,6 +32,13 @@ const maxAnswerBytes = 16_384;
 
 class AddressNotPublicError extends Error {}
 
+const notPublic: WebhookDelivery = {
+  outcome: 'address_not_public',
+  status: null,
+  message:
+    'The URL leads to an address that is not public. The operator can allow its network with the setting `webhooks.networks`.',
+};
+
 /**
  * Posts an event once, signed by the scheme of Standard Webhooks. Checks the addresses that the connection is about to use, so
  * that a name cannot lead elsewhere after a check. One address that is not allowed refuses the whole name. Follows no redirect.
@@ -44,8 +51,7 @@ export async function sendEvent(
   const target = new URL(url);
   const host = target.hostname.replace(/^\[|\]$/g, '');
   // Node resolves no name that already is an address.
-  if (target.protocol !== 'https:' || (isIP(host) !== 0 && !isAllowedAddress(host, networks)))
-    return { outcome: 'address_not_public', status: null };
+  if (target.protocol !== 'https:' || (isIP(host) !== 0 && !isAllowedAddress(host, networks))) return notPublic;
   const timestamp = String(Math.floor(now / 1000));
   const headers = {
     'user-agent': 'Sotto',
@@ -62,9 +68,8 @@ export async function sendEvent(
     return { outcome: status >= 300 && status < 400 ? 'redirected' : 'refused', status };
   } catch (error) {
     const isTimeout = error instanceof Error && 'code' in error && error.code === 'ABORT_ERR';
-    const outcome =
-      error instanceof AddressNotPublicError ? 'address_not_public' : isTimeout ? 'timeout' : 'unreachable';
-    return { outcome, status: null };
+    if (error instanceof AddressNotPublicError) return notPublic;
+    return { outcome: isTimeout ? 'timeout' : 'unreachable', status: null };
   }
 }
 

@@ -10,7 +10,7 @@ import { exportedRows, type PageQuery, pageOf, type RowsQuery, readCursor } from
 import { type ActNames, type ActReader, readNames } from './name-acts.ts';
 
 /** The filters of a log. The last three are for operators. */
-type ActFilters = Omit<ActQuery, 'cursor' | 'limit' | 'format'> &
+export type ActFilters = Omit<ActQuery, 'cursor' | 'limit' | 'format'> &
   Partial<Pick<OperatorActQuery, 'account_id' | 'workspace_id' | 'search'>>;
 
 /** An answer as JSON, or as CSV on `reply`. */

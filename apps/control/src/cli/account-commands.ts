@@ -23,6 +23,7 @@ import {
   type CliProcess,
   commandLine,
   type Option,
+  printList,
   required,
   UsageError,
   withDatabase,
@@ -114,11 +115,11 @@ export async function accountList(context: CliProcess, search: Option): Promise<
     const pages = pagesOf((cursor) =>
       listAccounts(pool, { limit: 100, search: text, cursor }, { now: Date.now, defaultGrantNusd: undefined }),
     );
-    for await (const each of pages) {
+    await printList(context, pages, (each) => {
       const money = `${each.balance_usd} USD, ${each.spent_this_month_usd} USD paid and ${each.used_this_month_usd} USD used this month`;
       const used = each.last_used_on === null ? 'never used' : `used on ${each.last_used_on}`;
-      context.out(`${each.id}  ${each.email ?? 'no address'}  ${each.state}  ${money}  ${used}`);
-    }
+      return `${each.id}  ${each.email ?? 'no address'}  ${each.state}  ${money}  ${used}`;
+    });
   });
   return 0;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedisState } from '@sotto/state';
 import { readAuditUrls } from '../config.ts';
+import { counted } from '../counted.ts';
 import { openDatabase } from '../database/database.ts';
 import { auditLedger, type Finding } from '../money-audit/audit-ledger.ts';
 import { auditState } from '../money-audit/audit-state.ts';
@@ -20,9 +21,10 @@ export async function audit(context: CliProcess): Promise<number> {
          (select count(*) from accounts) as accounts`,
     );
     const [counts] = rows;
-    context.out(
-      `ledger: ${counts?.accounts} accounts, ${counts?.transactions} transactions, ${counts?.settlements} settlements`,
+    const sums = (['account', 'transaction', 'settlement'] as const).map((noun) =>
+      counted(Number(counts?.[`${noun}s`] ?? 0), noun),
     );
+    context.out(`ledger: ${sums.join(', ')}`);
     if (state === undefined) {
       context.out('state: not compared; set REDIS_URL to compare it');
     } else {
@@ -31,13 +33,15 @@ export async function audit(context: CliProcess): Promise<number> {
         throw new CliError('the shared state at REDIS_URL is not ready; check that Redis and control run');
       const compared = await auditState({ pool, state, sleep: (ms) => sleep(ms) });
       findings.push(...compared.findings);
-      context.out(`state: ${compared.accounts} accounts compared`);
+      context.out(`state: ${counted(compared.accounts, 'account')} compared`);
     }
     for (const { what, id, expected, found } of findings.slice(0, shown)) {
       context.error(`${what}: ${id}: expected ${expected}, found ${found}`);
     }
     if (findings.length > shown) context.error(`and ${findings.length - shown} more`);
-    context.out(findings.length === 0 ? 'clean: to the nano-dollar' : `not clean: ${findings.length} findings`);
+    context.out(
+      findings.length === 0 ? 'clean: to the nano-dollar' : `not clean: ${counted(findings.length, 'finding')}`,
+    );
     return findings.length === 0 ? 0 : 1;
   } finally {
     await state?.close();

@@ -1,7 +1,7 @@
 import { checkCatalog, importModels, writeCatalog } from '@sotto/router';
 import { parseJson, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
-import { counted } from '../doctor/counted.ts';
+import { counted } from '../counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {
   factsOf,

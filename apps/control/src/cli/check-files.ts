@@ -1,7 +1,7 @@
 import { nusdToUsd } from '@sotto/money';
 import { checkCatalog, parseRegistry, publicRegistry, type RegistryPublic } from '@sotto/router';
 import { parseBilling } from '../billing/billing-plan.ts';
-import { counted } from '../doctor/counted.ts';
+import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, today, UsageError } from './cli-process.ts';
 
 /**

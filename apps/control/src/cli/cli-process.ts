@@ -14,6 +14,8 @@ export interface CliProcess {
   readonly readInput: () => Promise<string>;
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;
+  /** Whether the reader of `out` has left, so that a long list can end. */
+  readonly isClosed?: () => boolean;
 }
 
 /** An error that ends a command with one line for its user. */
@@ -29,6 +31,18 @@ export type Option = string | boolean | undefined;
 export function required<T>(read: Settings<T>): T {
   if (!read.ok) throw new CliError(read.message);
   return read.settings;
+}
+
+/** Prints the lines of a list until it ends or its reader leaves. */
+export async function printList<Entry>(
+  { out, isClosed }: CliProcess,
+  entries: AsyncIterable<Entry>,
+  lineOf: (entry: Entry) => string,
+): Promise<void> {
+  for await (const entry of entries) {
+    if (isClosed?.() === true) return;
+    out(lineOf(entry));
+  }
 }
 
 /** The actor of every command, in the audit log. */

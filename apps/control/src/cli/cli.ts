@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadSettings, StartError, settingsSchemas } from '@sotto/server';
+import { StartError } from '@sotto/server';
 import { readDatabaseUrl } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
 import {
@@ -13,15 +12,16 @@ import {
   accountSwitch,
   keyCreate,
 } from './account-commands.ts';
+import { actList } from './act-list.ts';
 import { audit } from './audit.ts';
 import { catalogImport } from './catalog-import.ts';
 import { billingCheck, catalogCheck } from './check-files.ts';
 import { CliError, type CliProcess, type Option, required, UsageError } from './cli-process.ts';
+import { loadControlSettings, settingsOfCommand } from './command-settings.ts';
 import { configCheck, configShow, configSplit } from './config.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import {
-  actList,
   operatorGrant,
   operatorList,
   operatorRevoke,
@@ -30,12 +30,11 @@ import {
   providerSpend,
   rejectedDismiss,
   rejectedList,
-  signUpInvite,
-  signUpShow,
 } from './operator-commands.ts';
 import { providerAdd } from './provider-add.ts';
-import { settingsOfStart } from './running-start.ts';
 import { serve } from './serve.ts';
+import { signUpInvite, signUpShow } from './sign-up-commands.ts';
+import { spend } from './spend.ts';
 
 type CommandOptions = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
@@ -198,18 +197,29 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'sign-up invite': {
     usage: 'sign-up invite EMAIL... | -',
-    summary: 'let addresses of any domain sign up within seven days; - reads them from standard input',
+    summary:
+      'let addresses of any domain sign up within seven days; - reads them from standard input, also as `Ann <ann@example.com>`, without lines that begin with #',
     run: (context, emails) => signUpInvite(context, emails),
   },
   'acts list': {
-    usage: 'acts list',
+    usage:
+      'acts list [--search TEXT] [--act ACT,...] [--actor account|operator|command_line] [--workspace ID] ' +
+      '[--from DATE] [--to DATE] [--limit N]',
     summary: 'list the acts of operators and workspaces, newest first',
-    run: actList,
+    options: { search: text, act: text, actor: text, workspace: text, from: text, to: text, limit: text },
+    run: (context, _, values) => actList(context, values),
   },
   'order list': {
     usage: 'order list',
     summary: 'list the orders of all accounts, newest first',
     run: orderList,
+  },
+  spend: {
+    usage: 'spend [--from MONTH] [--to MONTH] [--format csv|json]',
+    summary:
+      'print what each person used in each month (2026-11) and workspace, and who paid; without models, keys and anonymous wallets',
+    options: { from: text, to: text, format: text },
+    run: (context, _, values) => spend(context, values),
   },
   'provider spend': {
     usage: 'provider spend',
@@ -266,20 +276,11 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     const options: CommandOptions = command.options ?? {};
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
     if (command.needsSettings === false) return await command.run(context, positionals, values);
-    const given = loadSettings({
-      ...{ plane: 'control', schema: settingsSchemas.control, environment: context.environment },
-      readFile: (path) => readFileSync(path, 'utf8'),
-    });
+    const given = (name === 'serve' ? loadControlSettings : settingsOfCommand)(context.environment);
     if (!given.ok) throw new CliError(given.message);
-    // Without a database of its own, a command is for the service that `npm start` runs here.
-    const started = given.settings.DATABASE_URL || name === 'serve' ? undefined : settingsOfStart(context.environment);
-    explain = (message) =>
-      message.startsWith('DATABASE_URL is not set')
-        ? `\`npm start\` does not run here, whose settings this command would take. Without it, ${message}`
-        : given.explain(message);
+    explain = given.explain;
     if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
-    const own = Object.fromEntries(Object.entries(given.settings).filter(([, value]) => value));
-    return await command.run({ ...context, environment: { ...started, ...own } }, positionals, values);
+    return await command.run({ ...context, environment: given.settings }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {

@@ -9,8 +9,10 @@ import {
   settingPaths,
   settingsOf,
   settingsSchemas,
+  unreadByStart,
 } from '@sotto/server';
 import { type FileProblem, writeYaml } from '@sotto/yaml';
+import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, replaceFile, UsageError } from './cli-process.ts';
 import { partProblems, unjudged, valueProblems } from './config-problems.ts';
 
@@ -23,9 +25,11 @@ export async function configCheck(context: CliProcess, given: string | undefined
   const settings = await readSettingsOf(file);
   const problems = [...valueProblems(settings, context.environment), ...(await partProblems(file, settings))];
   if (problems.length > 0) throw problemsError(file, problems);
-  context.out(`${file}: ${settings.size} settings, no problems`);
+  context.out(`${file}: ${counted(settings.size, 'setting')}, no problems`);
   const others = unjudged(settings);
   if (others.length > 0) context.out(`not judged, because only \`npm start\` reads it: ${others.join(', ')}`);
+  const unread = unreadByStart(settings);
+  if (unread.length > 0) context.out(`not read by \`npm start\`: ${unread.join(', ')}`);
   return 0;
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { loadSettings, settingsSchemas } from '@sotto/server';
 import { builtInCatalog } from '../catalog/catalog-keeper.ts';
 import { type ControlConfig, readConfig, readConfigWithoutRedis } from '../config.ts';
+import { counted } from '../counted.ts';
 import { type Finding, ok, warning } from '../doctor/check.ts';
 import { examineOrigin } from '../doctor/origins.ts';
 import { examinePostgres } from '../doctor/postgres.ts';
@@ -41,7 +42,7 @@ export async function doctor(context: CliProcess): Promise<number> {
     if (advice !== undefined) context.out(`        ${advice}`);
   }
   const wrong = findings.filter(({ verdict }) => verdict === 'wrong').length;
-  context.out(wrong === 0 ? 'no problems' : `${wrong} ${wrong === 1 ? 'problem' : 'problems'}`);
+  context.out(wrong === 0 ? 'no problems' : counted(wrong, 'problem'));
   return wrong === 0 ? 0 : 1;
 }
 

@@ -1,24 +1,21 @@
 import { nusdToDecimal, nusdToUsd, orderTotal, returnedNusd, usdToNusd } from '@sotto/money';
 import { pino } from 'pino';
-import { readActs } from '../audit-log/read-acts.ts';
 import { recordAct } from '../audit-log/record-act.ts';
 import { readBillingPlan, readBillingSettings } from '../billing/billing-settings.ts';
 import { applyWithin } from '../billing/orders/apply-event.ts';
 import { listAllOrders, lockOrder } from '../billing/orders/order-store.ts';
-import { readLinkSettings } from '../config.ts';
 import { isUuid } from '../database/is-uuid.ts';
 import { controlEvents } from '../events.ts';
 import { type GrantOutcome, grantOperator, listOperators, revokeOperator } from '../operator/operator-store.ts';
 import { spendByProvider } from '../operator/provider-list.ts';
 import { dismissRejected, listRejected } from '../operator/rejected-settlements.ts';
-import { inviteToSignUp, listSignUpInvitations, signUpInvitationMail } from '../operator/sign-up-invitations.ts';
 import { pagesOf } from '../serve/page-cursor.ts';
-import { signUpPolicy } from '../sessions/sign-up-policy.ts';
-import { mailNow, readAddress, readUsd } from './account-commands.ts';
+import { readAddress, readUsd } from './account-commands.ts';
 import {
   CliError,
   type CliProcess,
   commandLine,
+  printList,
   required,
   UsageError,
   withDatabase,
@@ -60,45 +57,6 @@ export async function operatorList(context: CliProcess): Promise<number> {
   return 0;
 }
 
-/** Invites addresses to sign up, by mail if it is configured. `-` stands for the addresses on standard input. Invites none if one is malformed. */
-export async function signUpInvite(context: CliProcess, given: readonly string[]): Promise<number> {
-  const texts =
-    given.join() === '-' ? (await context.readInput()).split(/[\s,;]+/).filter((text) => text !== '') : given;
-  if (texts.length === 0) throw new UsageError('an address is missing; write it as ann@example.com, or - to read them');
-  const emails = [...new Set(texts.map(readAddress))];
-  const { origin, signIn } = required(readLinkSettings(context.environment));
-  const invitations = await withDatabase(context, async (pool) => {
-    if ((await signUpPolicy(pool, signIn.signUp, Date.now).mode()).mode === 'closed')
-      throw new CliError('sign-up is closed, also for invited people; set SIGN_UP=invited to admit them');
-    const made = [];
-    for (const email of emails) made.push(await inviteToSignUp(pool, { email, actor: commandLine }, Date.now()));
-    return made;
-  });
-  for (const { email, expires_at } of invitations)
-    context.out(`${email} can sign up at ${origin}/sign-up until ${expires_at}`);
-  if (signIn.smtp === undefined) return 0;
-  for (const [at, invitation] of invitations.entries())
-    await mailNow(signIn.smtp, origin, signUpInvitationMail(origin, invitation), 'address').catch((error: unknown) => {
-      const left = emails.slice(at).join(', ');
-      throw error instanceof CliError ? new CliError(`${error.message}. Not mailed: ${left}`) : error;
-    });
-  return 0;
-}
-
-/** Prints who may sign up, and the open invitations of operators. */
-export async function signUpShow(context: CliProcess): Promise<number> {
-  const { signIn } = required(readLinkSettings(context.environment));
-  await withDatabase(context, async (pool) => {
-    const policy = signUpPolicy(pool, signIn.signUp, Date.now);
-    const { mode, isInherited } = await policy.mode();
-    context.out(isInherited ? `${mode}, because this deployment had users before SIGN_UP existed` : mode);
-    if (policy.domains.length > 0) context.out(`domains: ${policy.domains.join(', ')}`);
-    for (const { email, expires_at } of await listSignUpInvitations(pool, Date.now()))
-      context.out(`invited: ${email}  until ${expires_at}`);
-  });
-  return 0;
-}
-
 /** Prints what accounts were charged for the answers of each provider this month. */
 export async function providerSpend(context: CliProcess): Promise<number> {
   const spent = await withDatabase(context, (pool) => spendByProvider(pool, Date.now()));
@@ -110,27 +68,13 @@ export async function providerSpend(context: CliProcess): Promise<number> {
 /** Lists the orders of all accounts, newest first. */
 export async function orderList(context: CliProcess): Promise<number> {
   await withDatabase(context, async (pool) => {
-    for await (const order of pagesOf((cursor) => listAllOrders(pool, { limit: 100, cursor }))) {
-      const { id, created_at, account_id, status, rail, total } = order;
-      context.out(`${id}  ${created_at}  account ${account_id}  ${status}  ${rail}  ${total} USD`);
-    }
-  });
-  return 0;
-}
-
-/** Lists the audit log, newest first. */
-export async function actList(context: CliProcess): Promise<number> {
-  await withDatabase(context, async (pool) => {
-    const pages = pagesOf((cursor) => readActs(pool, { kind: 'operator' }, { limit: 100, cursor }));
-    for await (const act of pages) {
-      const { at, actor, actor_account_id, account_id, workspace_id, details } = act;
-      const by = actor_account_id === null ? actor : `${actor} ${act.actor_email ?? actor_account_id}`;
-      const on = [
-        account_id && `account ${act.account_email ?? account_id}`,
-        workspace_id && `workspace ${workspace_id}`,
-      ].filter(Boolean);
-      context.out([at, act.act, `by ${by}`, ...on, JSON.stringify(details)].join('  '));
-    }
+    const orders = pagesOf((cursor) => listAllOrders(pool, { limit: 100, cursor }));
+    await printList(
+      context,
+      orders,
+      ({ id, created_at, account_id, status, rail, total }) =>
+        `${id}  ${created_at}  account ${account_id}  ${status}  ${rail}  ${total} USD`,
+    );
   });
   return 0;
 }

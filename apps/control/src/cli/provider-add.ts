@@ -13,7 +13,7 @@ import {
 } from '@sotto/discovery';
 import { type CatalogFileInput, checkCatalog, importModels, parseRegistry, publicRegistry } from '@sotto/router';
 import { type PrivacyClass, parseJson, providerIdSchema } from '@sotto/wire';
-import { counted } from '../doctor/counted.ts';
+import { counted } from '../counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {
   factsOf,

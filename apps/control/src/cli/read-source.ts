@@ -1,7 +1,7 @@
 import type { Imported } from '@sotto/router';
 import { isOwnSecret, ownSecretProblem, type PrivacyClass, privacyClassSchema } from '@sotto/wire';
 import type { z } from 'zod';
-import { counted } from '../doctor/counted.ts';
+import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 
 const timeoutMs = 30_000;

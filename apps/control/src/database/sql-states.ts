@@ -32,12 +32,26 @@ const conditions: Readonly<Record<string, string>> = {
   XX002: 'index_corrupted',
 };
 
+/** Names of errors without a code, by their constant messages: those of `pg` and `pg-pool` for a server that hangs or has gone. */
+const withoutCode: ReadonlyMap<string, string> = new Map([
+  ['timeout exceeded when trying to connect', 'connection_timeout'],
+  ['timeout expired', 'connection_timeout'],
+  ['Connection terminated due to connection timeout', 'connection_timeout'],
+  ['Query read timeout', 'query_timeout'],
+  ['Connection terminated', 'connection_lost'],
+  ['Connection terminated unexpectedly', 'connection_lost'],
+  ['Client has encountered a connection error and is not queryable', 'connection_lost'],
+  ['Client was closed and is not queryable', 'connection_lost'],
+]);
+
 /**
- * Names the cause of an error of Postgres or of the network, such as `53100 disk_full` or `ECONNREFUSED`. Libraries wrap errors, so the
- * cause may be that of a cause. Undefined if there is no code. Never the message, which quotes rows.
+ * Names the cause of an error of Postgres or of the network, such as `53100 disk_full`, `ECONNREFUSED` or `connection_timeout`. Libraries
+ * wrap errors, so the cause may be that of a cause. Undefined if it is unknown. Never the message, which quotes rows.
  */
 export function causeOf(error: unknown): string | undefined {
   for (let next: unknown = error; next instanceof Error; next = next.cause) {
+    const named = withoutCode.get(next.message);
+    if (named !== undefined) return named;
     if (!('code' in next) || typeof next.code !== 'string' || !codeLike.test(next.code)) continue;
     const condition = conditions[next.code];
     return condition === undefined ? next.code : `${next.code} ${condition}`;

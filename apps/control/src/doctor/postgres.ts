@@ -1,7 +1,7 @@
 import pg from 'pg';
+import { counted } from '../counted.ts';
 import { pendingMigrations } from '../database/migrate.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
-import { counted } from './counted.ts';
 
 const subject = 'Postgres';
 const oldest = 15;
@@ -53,7 +53,7 @@ export async function examinePostgres(url: string, now: () => number): Promise<F
 
 /** Returns how to fix a connection or a query that failed for this reason. */
 function adviceFor(reason: string): string {
-  switch (reason.slice(0, 5)) {
+  switch (reason.replace(/ .*/, '')) {
     case '28000':
     case '28P01':
       return 'Correct the user and the password in DATABASE_URL.';
@@ -70,6 +70,12 @@ function adviceFor(reason: string): string {
       return 'Its disk fails: look at its log and at the kernel’s.';
     case '53300':
       return 'All its connections are taken: raise `max_connections`, or start fewer control processes.';
+    case 'XX000':
+    case 'XX001':
+    case 'XX002':
+      return 'It runs, but fails: its log says why. Often its disk is full or damaged.';
+    case 'connection_timeout':
+      return 'It accepts no connection in time: look whether it hangs, at its log and its load, and check DATABASE_URL.';
     case '57P03':
       return 'It starts, stops or recovers: its log says why, and how far it is.';
     default:

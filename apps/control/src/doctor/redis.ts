@@ -9,8 +9,8 @@ import {
   type State,
   shards,
 } from '@sotto/state';
+import { counted } from '../counted.ts';
 import { compareClocks, type Finding, ok, reasonOf, warning, wrong } from './check.ts';
-import { counted } from './counted.ts';
 
 const subject = 'Redis';
 const oldest = 7;
@@ -43,15 +43,20 @@ export async function examineRedis(
     ];
   } catch (error) {
     const cause = reasonOf(error);
-    const advice = adviceOnTrouble(cause);
     const found =
       cause === 'NOPERM'
         ? 'gives the user of REDIS_URL too few rights'
         : isRejected(cause)
           ? 'rejects the user or the password of REDIS_URL'
           : 'cannot be reached';
-    return [wrong(subject, `${found} (${cause})`, `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`)];
+    return [wrong(subject, `${found} (${cause})`, adviceFor(cause))];
   }
+}
+
+/** Returns how to fix a cause, such as `WRONGPASS` or `ReplyError NOPERM`. */
+function adviceFor(cause: string): string {
+  const advice = adviceOnTrouble(cause.replace(/^\w+ (?=[A-Z]+$)/, ''));
+  return `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`;
 }
 
 const mebibyte = 1024 * 1024;
@@ -103,7 +108,7 @@ export async function examineState(url: string, now: () => number): Promise<Exam
             'no broker has published a registry',
             'Start a broker with the same REDIS_URL. If it fails, its log says why.',
           )
-        : ok('registry', `${registry.providers.length} providers, ${registry.digest.slice(0, 12)}…`),
+        : ok('registry', `${counted(registry.providers.length, 'provider')}, ${registry.digest.slice(0, 12)}…`),
       ...(registry === undefined ? [] : examinePlainHttp(registry)),
       catalog === undefined
         ? wrong(
@@ -116,8 +121,9 @@ export async function examineState(url: string, now: () => number): Promise<Exam
     ];
     return { findings, registry };
   } catch (error) {
-    const advice = 'See the lines about Redis above.';
-    return { findings: [wrong('shared state', `cannot be read (${reasonOf(error)})`, advice)], registry: undefined };
+    const reason = reasonOf(error);
+    const finding = wrong('shared state', `cannot be read (${reason})`, adviceFor(reason));
+    return { findings: [finding], registry: undefined };
   } finally {
     await state.close();
   }
@@ -154,7 +160,7 @@ async function examineEpochs(state: State): Promise<Finding> {
   const awaited = new Set(members.flatMap(({ isOpen, clients }) => (isOpen ? [] : clients))).size;
   return wrong(
     'epochs',
-    `${closed} of ${members.length} shards are closed, waiting for ${awaited} processes`,
+    `${closed} of ${members.length} shards are closed, waiting for ${awaited} ${awaited === 1 ? 'process' : 'processes'}`,
     'Control opens them within seconds after every live broker has reported its holds. Check that control runs and that the brokers reach this Redis.',
   );
 }

@@ -1,7 +1,7 @@
 import { checkCatalog, parseRegistry, type RegistryPublic } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
+import { counted } from '../counted.ts';
 import { type Finding, ok, warning, wrong } from './check.ts';
-import { counted } from './counted.ts';
 
 /** Checks the catalog file against the registry that the brokers published, as control would now. */
 export async function examineCatalogFile(
@@ -24,7 +24,11 @@ export async function examineCatalogFile(
   }
   const freeOnes = free.length > 0 ? `; free, because their prices are 0: ${free.join(', ')}` : '';
   return warnings.length > 0
-    ? warning(subject, `${warnings.length} likely mistakes`, `\`sotto-control catalog check ${path}\` lists them.`)
+    ? warning(
+        subject,
+        counted(warnings.length, 'likely mistake'),
+        `\`sotto-control catalog check ${path}\` lists them.`,
+      )
     : ok(subject, `${path}: ${counted(file.models.length, 'model')}${freeOnes}`);
 }
 

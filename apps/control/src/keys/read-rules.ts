@@ -3,6 +3,7 @@ import { nusdToUsd } from '@sotto/money';
 import type { KeyKind } from '@sotto/state';
 import { allowsModel, autoModelId, matchesAny, ServiceError } from '@sotto/wire';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
+import { counted } from '../counted.ts';
 import type { WorkspacePolicy } from '../workspaces/policy.ts';
 import type { KeyChange } from './key-store.ts';
 import { readLimit } from './read-limit.ts';
@@ -51,10 +52,10 @@ export function readRules(
     refuse('expires_at', `is ${expires_at}, which is past. Revoke a key to end it now.`);
   }
   const latest = maxKeyDays === null ? undefined : new Date(createdAt.getTime() + maxKeyDays * dayMs);
-  if (latest !== undefined && expiresAt != null && expiresAt > latest) {
+  if (maxKeyDays !== null && latest !== undefined && expiresAt != null && expiresAt > latest) {
     refuse(
       'expires_at',
-      `is ${expires_at}; the policy of this workspace ends keys ${maxKeyDays} days after their creation, this one at ${latest.toISOString()}.`,
+      `is ${expires_at}; the policy of this workspace ends keys ${counted(maxKeyDays, 'day')} after their creation, this one at ${latest.toISOString()}.`,
     );
   }
   if (allowed_models != null) {

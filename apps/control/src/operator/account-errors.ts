@@ -3,6 +3,7 @@ import { ServiceError } from '@sotto/wire';
 import type { DeletionObstacle } from '../account-deletion/delete-account.ts';
 import type { NotDeleted } from '../account-deletion/delete-person.ts';
 import type { ErrorsOf } from '../database/refused.ts';
+import { oneLine } from '../mail/mail.ts';
 import { notFound } from '../serve/not-found.ts';
 import type { NoAccount } from './account-store.ts';
 
@@ -22,8 +23,8 @@ const obstacles: Readonly<Record<DeletionObstacle['kind'], (obstacle: DeletionOb
   operator: () => 'This person administers the deployment. Revoke the operator role first.',
   deleted: () => alreadyDeleted,
   paying: () => 'A payment of this account is under way. Wait until it is paid or has expired.',
-  shared: ({ workspaceId }) =>
-    `Other people use its workspace ${workspaceId}. Its owner can transfer it; or delete it, too, with \`with_workspaces\`.`,
+  shared: ({ workspaceName = '' }) =>
+    `Other people use its workspace "${oneLine(workspaceName)}". Its owner can transfer it; or delete it, too, with \`with_workspaces\`.`,
 };
 
 /** The errors of a deletion that names a person by `email`. */

@@ -212,7 +212,8 @@ const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer
   email: row.email,
   state: row.deleted_at !== null ? 'deleted' : row.disabled_at !== null ? 'disabled' : 'active',
   is_operator: row.is_operator,
-  balance_usd: nusdToUsd(BigInt(row.balance_nusd)),
+  // A deletion forfeits the rest. The ledger books that when the last request has ended, and nothing can spend it before.
+  balance_usd: Math.min(nusdToUsd(BigInt(row.balance_nusd)), row.deleted_at === null ? Number.POSITIVE_INFINITY : 0),
   monthly_grant:
     defaultGrantNusd === undefined
       ? null

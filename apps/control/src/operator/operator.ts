@@ -1,4 +1,4 @@
-import { type AccountAnswer, operatorContracts, operatorSpendAnswerSchema } from '@sotto/contract/control/operator';
+import { type AccountAnswer, operatorContracts } from '@sotto/contract/control/operator';
 import { type Nusd, usdToNusd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
@@ -34,12 +34,13 @@ import {
 import { listProviders } from './provider-list.ts';
 import { dismissRejected, listRejected } from './rejected-settlements.ts';
 import {
+  hasSignedUp,
   inviteToSignUp,
   listSignUpInvitations,
   signUpInvitationMail,
   withdrawSignUpInvitation,
 } from './sign-up-invitations.ts';
-import { exportSpend, readSpend } from './spend-store.ts';
+import { exportSpend, readSpend, spendColumns } from './spend-store.ts';
 
 export interface OperatorDependencies {
   readonly pool: pg.Pool;
@@ -59,9 +60,6 @@ export interface OperatorDependencies {
 export const buildOperator = (deps: OperatorDependencies): Domain => ({
   register: ({ serve }) => serveOperator(serve, deps),
 });
-
-/** The columns of CSV are the fields of JSON, in their order. */
-const spendColumns = operatorSpendAnswerSchema.shape.data.element.keyof().options;
 
 const as = ({ accountId }: { readonly accountId: string }): Actor => ({ kind: 'operator', accountId });
 
@@ -164,6 +162,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
           message: 'Sign-up is closed, also for invited people. Set SIGN_UP to `invited` to admit them.',
         });
       const invitation = await inviteToSignUp(pool, { email, actor: as(caller) }, now());
+      // Its person needs no invitation to sign up. Workspaces of other domains can invite it from now on.
+      if (await hasSignedUp(pool, email)) return invitation;
       void deps.mailer
         ?.send(signUpInvitationMail(deps.origin, invitation))
         .catch((error: unknown) => deps.events.taskFailed('mail', error));

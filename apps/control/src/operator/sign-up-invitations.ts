@@ -40,6 +40,12 @@ export async function isInvitedToSignUp(client: pg.PoolClient, email: string, no
   return rowCount === 1;
 }
 
+/** Whether a user has verified the address, and so needs no invitation to sign up. */
+export async function hasSignedUp(pool: pg.Pool, email: string): Promise<boolean> {
+  const { rowCount } = await pool.query('select from auth_user where email = $1 and email_verified', [email]);
+  return rowCount === 1;
+}
+
 /** SQL: no user has verified the address of the invitation `i`. */
 export const isUnused = 'not exists (select from auth_user u where u.email = i.email and u.email_verified)';
 

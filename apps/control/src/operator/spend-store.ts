@@ -18,6 +18,9 @@ type SpendRow = OperatorSpendAnswer['data'][number];
 /** A row of a CSV export, with the cost to the nano-dollar. */
 export type ExportedSpend = Omit<SpendRow, 'cost'> & { readonly cost: string };
 
+/** The columns of CSV are the fields of JSON, in their order. */
+export const spendColumns = operatorSpendAnswerSchema.shape.data.element.keyof().options;
+
 interface Row extends Omit<ExportedSpend, 'cost' | 'requests'> {
   readonly requests: string;
   readonly cost_nusd: string;

@@ -47,6 +47,11 @@ export const webhookDeliverySchema = z.strictObject({
     ),
   /** The status of the answer. Null: there was none. */
   status: z.number().nullable(),
+  /** What the operator can do about an address that is not public. */
+  message: z
+    .string()
+    .optional()
+    .describe('Only with `address_not_public`: the setting with which the operator allows it.'),
 });
 export type WebhookDelivery = z.infer<typeof webhookDeliverySchema>;
 

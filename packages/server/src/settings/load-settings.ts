@@ -3,7 +3,15 @@ import type { FileProblem } from '@sotto/yaml';
 import { z } from 'zod';
 import { type Environment, isSecretName, readSettings, type Settings, withSecretFiles } from './read-settings.ts';
 import type { Plane } from './setting-paths.ts';
-import { type FileSetting, misspelled, partName, placeInFile, readSettingsFile, settingsOf } from './settings-file.ts';
+import {
+  type FileSetting,
+  misspelled,
+  partName,
+  placeInFile,
+  readSettingsFile,
+  settingsOf,
+  unreadByStart,
+} from './settings-file.ts';
 
 export interface SettingsSource {
   readonly plane: Plane;
@@ -21,7 +29,7 @@ export type LoadedSettings =
       readonly settings: Environment;
       /** Returns a message about variables in the words of `sotto.yaml`, if a value of the file is at fault. */
       readonly explain: (message: string) => string;
-      /** Variables that look like misspelled settings, a sentence each. */
+      /** Variables that look like misspelled settings, and settings that `npm start` does not read, a sentence each. */
       readonly warnings: readonly string[];
     }
   | { readonly ok: false; readonly message: string };
@@ -41,12 +49,14 @@ export function loadSettings({ plane, schema, environment, readFile }: SettingsS
     const place = placeInFile(message, plane, settings?.found ?? new Map());
     return place === undefined ? message : `${file}:${place.line}: ${place.message}`;
   };
-  return { ...given, explain, warnings: misspelled(environment) };
+  const unread = (settings?.unread ?? []).map((path) => `\`${path}\` is set, but \`npm start\` does not read it`);
+  return { ...given, explain, warnings: [...misspelled(environment), ...unread] };
 }
 
 interface OwnSettings {
   readonly variables: Environment;
   readonly found: ReadonlyMap<string, FileSetting>;
+  readonly unread: readonly string[];
 }
 
 function fromFile(file: string, { plane, schema, environment, readFile }: SettingsSource): Settings<OwnSettings> {
@@ -81,7 +91,7 @@ function fromFile(file: string, { plane, schema, environment, readFile }: Settin
         problems.toSorted((a, b) => a.line - b.line),
       ),
     };
-  return { ok: true, settings: { variables, found } };
+  return { ok: true, settings: { variables, found, unread: plane === 'start' ? unreadByStart(read.value) : [] } };
 }
 
 /** Lists the problems of a file with their lines. */

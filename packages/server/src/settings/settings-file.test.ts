@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { partName, readFileOrPart } from './settings-file.ts';
+import { partName, readFileOrPart, readSettingsFile, unreadByStart } from './settings-file.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -34,4 +34,11 @@ it('reads the content of a map, on the same lines', async () => {
 it('reads a whole file, and throws if a part is not there', async () => {
   await expect(read('log: {}\n', 'models')).rejects.toThrow('cannot be read');
   expect((await readFileOrPart(join(folder, 'sotto.yaml'))).toString()).toBe('log: {}\n');
+});
+
+it('names the settings that npm start does not read, and none that it reads', () => {
+  const text =
+    'webhooks: {networks: 10.0.0.0/8}\ndrain: {delay_s: 5}\nbroker: {host: 10.0.0.1}\nkeeper: {port: 4002}\n';
+  const read = readSettingsFile(text);
+  expect(read.ok && unreadByStart(read.value)).toEqual(['drain.delay_s', 'broker.host']);
 });

@@ -41,6 +41,13 @@ export const settingsOf = (file: FileSettings, plane: Plane): ReadonlyMap<string
     }),
   );
 
+/** The paths of a file that the planes of `npm start` would read in processes of their own, but that `npm start` does not read. */
+export function unreadByStart(file: FileSettings): string[] {
+  const read = new Set([...Object.values(settingPaths.start), ...parts]);
+  const ofPlanes = new Set([...Object.values(settingPaths.control), ...Object.values(settingPaths.broker)]);
+  return [...file.keys()].filter((path) => ofPlanes.has(path) && !read.has(path));
+}
+
 function* problemsIn(
   value: unknown,
   trail: readonly string[],

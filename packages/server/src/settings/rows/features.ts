@@ -1,5 +1,5 @@
 import { addresses, count, file, onOff } from '../kinds.ts';
-import { control, controlAndBroker, controlAndStart } from '../row.ts';
+import { controlAndBroker, controlAndStart } from '../row.ts';
 
 /** What a deployment offers. */
 export const featureRows = [
@@ -29,7 +29,7 @@ export const featureRows = [
     kind: file,
     describe: 'The issuer of credits and its key of each year, as YAML. Only control has it.',
   }),
-  control('WEBHOOK_NETWORKS', 'webhooks.networks', {
+  controlAndStart('WEBHOOK_NETWORKS', 'webhooks.networks', {
     kind: addresses,
     describe: 'Private addresses and networks that webhooks of workspaces may reach, besides public addresses.',
   }),
