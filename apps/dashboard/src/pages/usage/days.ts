@@ -29,6 +29,12 @@ export function monthFrom(day: string, count: number): string {
   return dayAt(Date.UTC(year, month - 1 + count, 1));
 }
 
+/** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
+export function overviewDays(now: number): { readonly from: string; readonly last30: string; readonly to: string } {
+  const today = dayAt(now);
+  return { from: monthFrom(today, -1), last30: addDays(today, -29), to: addDays(today, 1) };
+}
+
 /** The days that a search selects. `today` is a UTC day. */
 export function daysOf({ range = '30d', from, to }: UsageSearch, today: string): Days {
   return from !== undefined && to !== undefined ? { from, to } : presets[range](today);
