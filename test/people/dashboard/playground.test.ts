@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
-import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+import { createWorkspace, describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 const secret = 'the marker of a question 5e1f';
 
@@ -11,8 +11,7 @@ await describeDashboard('playground', (stage) => {
     stage.reset();
     const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
     const sent = listen(page);
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Created for this tab. It can spend $1.00 in total.').waitFor();
+    await page.getByText('Your first request creates one: for 12 hours, at most $1.00').waitFor();
     await page.getByText('The evidence is simulated. Confirm that you want to continue.').waitFor();
     await page.getByText('Untrusted', { exact: true }).waitFor();
     await page.getByRole('figure', { name: 'Who will learn what' }).waitFor();
@@ -44,7 +43,14 @@ await describeDashboard('playground', (stage) => {
     // The exact cost shows on hover.
     expect(await facts.getByTitle('$0.000035').count()).toBe(1);
     const [key] = await keys(page);
-    expect(key).toMatchObject({ name: 'Playground', credit_limit_usd: 1 });
+    expect(key).toMatchObject({ name: 'Playground', kind: 'inference', credit_limit_usd: 1, openai_compatible: false });
+    const hoursLeft = (Date.parse(String(key?.expires_at)) - Date.now()) / 3_600_000;
+    expect(hoursLeft).toBeGreaterThan(11);
+    expect(hoursLeft).toBeLessThanOrEqual(12);
+    await page.getByText('It works only in the private flow.').waitFor();
+    // It is not sent with content, also not where the reader chooses to.
+    await page.getByRole('radio', { name: /^Compatibility mode/ }).check();
+    await page.getByText('Compatibility mode needs a key that allows it.').waitFor();
     for (const { origin, headers, body } of sent) {
       const isControl = origin === stage.origin;
       if (isControl) expect(body).not.toContain(secret);
@@ -52,6 +58,29 @@ await describeDashboard('playground', (stage) => {
     }
     expect(sent.some(({ origin, body }) => origin !== stage.origin && body.includes(secret))).toBe(true);
     expect(await storage(page)).not.toContain(secret);
+  });
+
+  it('creates its key within the policy of the workspace, and one for two questions at once', async () => {
+    stage.reset();
+    const person = await stage.person();
+    const page = await stage.open('/verify', { as: person });
+    const id = await createWorkspace(page, 'Strict');
+    const policy = { allowed_models: null, max_key_limit_usd: 0.25, max_key_days: 1, openai_compatible: false };
+    expect((await page.request.put(`/v1/workspaces/${id}/policy`, { data: policy })).status()).toBe(200);
+    await page.evaluate(`localStorage.setItem('sotto.workspace', '${id}')`);
+    await page.goto('/playground?model=acme/small&compare=beta/chat');
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+    await ask(page, 'Same question');
+    for (const model of ['acme/small', 'beta/chat']) {
+      const lane = page.getByRole('region', { name: model });
+      await lane.getByText('Same question').waitFor();
+      await lane.getByText('Hello there, this is a provider.').waitFor();
+      await lane.getByLabel('About this answer').waitFor();
+    }
+    const made = (await keys(page)).filter(({ workspace_id: workspace }) => workspace === id);
+    expect(made).toMatchObject([{ name: 'Playground', credit_limit_usd: 0.25, openai_compatible: false }]);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await page.getByText('Same question').count()).toBe(0);
   });
 
   it('says where content is typed that control serves the page, and leads to a page that control does not serve', async () => {
@@ -69,7 +98,7 @@ await describeDashboard('playground', (stage) => {
     }
     await page.getByRole('link', { name: 'Use your own client' }).click();
     await page.getByRole('heading', { name: 'Playground', level: 2 }).waitFor();
-    await page.getByText('npm run sotto -- playground', { exact: false }).first().waitFor();
+    await page.getByText('sotto playground', { exact: false }).first().waitFor();
   });
 
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
@@ -183,11 +212,12 @@ await describeDashboard('playground', (stage) => {
 
   it('explains the allowed limits of its key, and keeps the typed value', async () => {
     const page = await stage.open('/playground', { as: await stage.person() });
-    const limit = page.getByLabel('Spending limit in USD');
+    await page.getByText('Choose a key instead').click();
+    const limit = page.getByLabel('Spending limit ($)');
     for (const typed of ['1e1', '0', '', '0x10']) {
       await limit.fill(typed);
       await page.getByRole('button', { name: 'Create key' }).click();
-      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      await page.getByText('An amount in $, such as 5 or 12.50.').waitFor();
       expect(await limit.inputValue()).toBe(typed);
     }
     await limit.fill(' $0.50 ');
@@ -237,7 +267,6 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: { ...document, key_set: { ...document.key_set, not_after: 1 } } });
     });
     await page.goto('/playground?model=acme/small');
-    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText(/gateway\.key_set_validity/).waitFor();
     await page.getByText('Content is sent only to a verified machine.').waitFor();
     await question(page, secret);
@@ -259,7 +288,6 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: list });
     });
     await page.goto('/playground?model=acme/small&way=e2ee');
-    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
     await ask(page, secret);
     await page.getByText('no_provider_route_meets_privacy').waitFor();
@@ -298,7 +326,7 @@ await describeDashboard('playground', (stage) => {
     const page = await ready(stage, '/playground?model=acme/small');
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('button', { name: 'Create key' }).waitFor();
+    await page.getByText('Choose a key instead').click();
     expect((await keys(page)).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
     await page.getByText('Use an existing key').click();
     await page.getByLabel('Inference key').fill('sotto_mgt_nope');
@@ -335,7 +363,6 @@ await describeDashboard('playground', (stage) => {
       path: '/playground?model=acme/small',
       as: await stage.person(),
       shown: async (page) => {
-        await page.getByRole('button', { name: 'Create key' }).click();
         await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
@@ -375,6 +402,7 @@ function listen(page: Page): readonly Sent[] {
 /** The playground with a key. It accepts simulated evidence where something is verified. */
 async function ready(stage: Stage, path: string): Promise<Page> {
   const page = await stage.open(path, { as: await stage.person() });
+  if (!path.includes('compatibility')) await page.getByText('Choose a key instead').click();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByText('Created for this tab', { exact: false }).waitFor();
   if (!path.includes('compatibility')) {
