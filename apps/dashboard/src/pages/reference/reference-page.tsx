@@ -47,7 +47,7 @@ export function ReferencePage() {
     >
       <ErrorLine error={broker.error} />
       <ErrorLine error={control.error} />
-      <div className="grid items-start gap-6 lg:grid-cols-[18rem_minmax(0,1fr)]">
+      <div className="grid items-start gap-6 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <nav
           aria-label="Operations"
           className={clsx(
