@@ -18,6 +18,7 @@ import {
   formatShare,
   formatShortDay,
   formatUsd,
+  usdDigitsOf,
 } from '../../format/format.ts';
 import { rememberHome } from '../../session/last-home.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
@@ -326,6 +327,7 @@ interface TopsProps {
 
 function Tops({ tops, linkOf }: TopsProps) {
   if (tops.length === 0) return <p className="text-sm text-muted">No requests in these days.</p>;
+  const digits = usdDigitsOf(tops.map(({ usd }) => usd));
   return (
     <ol className="space-y-3">
       {tops.map(({ id, name, share, usd, requests }) => (
@@ -339,12 +341,13 @@ function Tops({ tops, linkOf }: TopsProps) {
               </Link>
             )}
             <span className="shrink-0 font-medium tabular-nums">
-              <Usd usd={usd} />
+              <Usd usd={usd} digits={digits} />
             </span>
           </div>
-          <div className="mt-1 grid grid-cols-[1fr_auto] items-center gap-4">
+          {/* The column of the text has one width, so that the bars can be compared. */}
+          <div className="mt-1 grid grid-cols-[1fr_10.5rem] items-center gap-4">
             <ShareBar share={share} tone="accent" />
-            <span className="text-sm text-muted tabular-nums">
+            <span className="text-right text-sm text-muted tabular-nums">
               {formatShare(share)} · {formatCountOf(requests, 'request')}
             </span>
           </div>

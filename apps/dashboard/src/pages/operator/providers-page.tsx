@@ -3,8 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { formatCount, formatShare } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card, Loaded, Page } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { Usd } from '../../ui/text.tsx';
+import { type Column, Table, usdColumn } from '../../ui/table.tsx';
 import { providersQuery } from './operator-queries.ts';
 
 const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
@@ -24,11 +23,7 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
     numeric: true,
     cell: ({ success_rate }) => (success_rate === null ? '–' : formatShare(success_rate)),
   },
-  {
-    title: 'Charged this month',
-    numeric: true,
-    cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} />,
-  },
+  usdColumn('Charged this month', ({ spent_this_month_usd }) => spent_this_month_usd),
 ];
 
 /** `/operator/providers`: the health of the providers, and what customers paid for their answers. */
