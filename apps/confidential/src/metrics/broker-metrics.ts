@@ -56,10 +56,7 @@ export class BrokerMetrics implements RequestMeter {
     'status',
     'error',
   ]);
-  readonly #shed = this.#counter(
-    'sotto_requests_shed_total',
-    'Requests shed with 503: more came than can be served.',
-  );
+  readonly #shed = this.#counter('sotto_requests_shed_total', 'Requests shed with 503: more came than can be served.');
   readonly #attempts = this.#counter('sotto_attempts_total', 'Calls to providers, by how they ended.', [
     'provider',
     'outcome',

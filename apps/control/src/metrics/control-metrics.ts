@@ -28,7 +28,10 @@ export class ControlMetrics {
     'route',
     'status',
   ]);
-  readonly #shed = this.#counter('sotto_control_requests_shed_total', 'Requests shed with 503: more came than can be served.');
+  readonly #shed = this.#counter(
+    'sotto_control_requests_shed_total',
+    'Requests shed with 503: more came than can be served.',
+  );
   readonly #failed = this.#counter('sotto_task_failures_total', 'Background tasks that failed, and were tried again.', [
     'task',
   ]);

@@ -33,6 +33,7 @@ export function AccountDetailPage() {
             <Card title="Account">
               <Facts
                 facts={[
+                  ...(account.name === null ? [] : [{ name: 'Name', value: account.name }]),
                   { name: 'State', value: <AccountState account={account} /> },
                   { name: 'Balance', value: <Usd usd={account.balance_usd} /> },
                   ...(account.monthly_grant === null

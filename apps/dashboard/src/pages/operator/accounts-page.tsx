@@ -15,10 +15,15 @@ const columns: readonly Column<AccountAnswer>[] = [
   {
     title: 'Account',
     heading: true,
-    cell: ({ id, email }) => (
-      <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} wrap-anywhere`}>
-        {email ?? id}
-      </Link>
+    cell: ({ id, email, name }) => (
+      <>
+        <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} wrap-anywhere`}>
+          {email ?? id}
+        </Link>
+        {name !== null && name !== email && (
+          <span className="block text-xs font-normal wrap-anywhere text-muted">{name}</span>
+        )}
+      </>
     ),
   },
   { title: 'State', cell: (account) => <AccountState account={account} /> },
