@@ -23,6 +23,6 @@ export const CutEdge = () => (
   <span
     aria-hidden
     data-testid="cut-edge"
-    className="pointer-events-none absolute inset-y-px right-px z-20 w-8 rounded-r-2xl bg-linear-to-l from-line-strong to-transparent opacity-50"
+    className="pointer-events-none absolute inset-y-px right-px z-20 w-8 rounded-r-2xl bg-linear-to-l from-line-strong to-transparent opacity-40"
   />
 );

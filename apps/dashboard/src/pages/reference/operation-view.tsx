@@ -31,7 +31,7 @@ export function OperationView({ described }: { described: Described }) {
     ['answers', 'Answers'],
   ] as const;
   return (
-    <div className="grid items-start gap-6 min-[1400px]:grid-cols-[minmax(0,1fr)_25rem]">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 min-[1400px]:grid-cols-[minmax(0,1fr)_25rem]">
       <Card>
         <p className="flex flex-wrap items-center gap-2">
           <Badge tone={method === 'get' ? 'good' : method === 'delete' ? 'danger' : 'info'}>

@@ -4,11 +4,11 @@ import type { Described } from './described.ts';
  * How this page can run an operation. `private`: by the private flow, with the key of the tab. `session`: with the session of
  * this browser. `open`: without a credential. Changes of an account are not run here, so that nobody makes one by reading.
  */
-export type RunKind = 'private' | 'session' | 'open';
+type RunKind = 'private' | 'session' | 'open';
 
 /** What the private client sends. */
-export const privatePaths = ['/chat/completions', '/embeddings', '/images/generations', '/audio/speech'] as const;
-export type PrivatePath = (typeof privatePaths)[number];
+const privatePaths = ['/chat/completions', '/embeddings', '/images/generations', '/audio/speech'] as const;
+type PrivatePath = (typeof privatePaths)[number];
 
 /** The path of the private flow that an operation has, without `/v1`. */
 export const privatePathOf = ({ origin, method, path }: Described): PrivatePath | undefined =>

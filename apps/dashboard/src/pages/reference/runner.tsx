@@ -123,7 +123,7 @@ function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
           label="Body"
           rows={Math.min(14, body.split('\n').length + 1)}
           spellCheck={false}
-          className="font-mono"
+          className="[&_textarea]:font-mono [&_textarea]:text-sm"
           value={body}
           onChange={({ target }) => setTyped(target.value)}
         />

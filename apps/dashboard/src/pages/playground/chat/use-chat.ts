@@ -20,7 +20,7 @@ interface Conversation {
 const empty: Conversation = { turns: [], running: undefined };
 /** The conversation with the chosen model, and one with the model that is compared with it. */
 const conversations = { chosen: makeTabState(empty), compared: makeTabState(empty) };
-export type Lane = keyof typeof conversations;
+type Lane = keyof typeof conversations;
 
 interface Question {
   readonly text: string;
