@@ -2,11 +2,14 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
-import { createWorkspace, describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+import { playgroundKeySuite } from './playground-key.suite.ts';
+import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 const secret = 'the marker of a question 5e1f';
 
 await describeDashboard('playground', (stage) => {
+  playgroundKeySuite(stage);
+
   it('asks privately: the key goes to control alone, the question to the broker alone, and the answer names its provider', async () => {
     stage.reset();
     const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
@@ -58,29 +61,6 @@ await describeDashboard('playground', (stage) => {
     }
     expect(sent.some(({ origin, body }) => origin !== stage.origin && body.includes(secret))).toBe(true);
     expect(await storage(page)).not.toContain(secret);
-  });
-
-  it('creates its key within the policy of the workspace, and one for two questions at once', async () => {
-    stage.reset();
-    const person = await stage.person();
-    const page = await stage.open('/verify', { as: person });
-    const id = await createWorkspace(page, 'Strict');
-    const policy = { allowed_models: null, max_key_limit_usd: 0.25, max_key_days: 1, openai_compatible: false };
-    expect((await page.request.put(`/v1/workspaces/${id}/policy`, { data: policy })).status()).toBe(200);
-    await page.evaluate(`localStorage.setItem('sotto.workspace', '${id}')`);
-    await page.goto('/playground?model=acme/small&compare=beta/chat');
-    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
-    await ask(page, 'Same question');
-    for (const model of ['acme/small', 'beta/chat']) {
-      const lane = page.getByRole('region', { name: model });
-      await lane.getByText('Same question').waitFor();
-      await lane.getByText('Hello there, this is a provider.').waitFor();
-      await lane.getByLabel('About this answer').waitFor();
-    }
-    const made = (await keys(page)).filter(({ workspace_id: workspace }) => workspace === id);
-    expect(made).toMatchObject([{ name: 'Playground', credit_limit_usd: 0.25, openai_compatible: false }]);
-    await page.getByRole('button', { name: 'Clear' }).click();
-    expect(await page.getByText('Same question').count()).toBe(0);
   });
 
   it('says where content is typed that control serves the page, and leads to a page that control does not serve', async () => {
@@ -208,21 +188,6 @@ await describeDashboard('playground', (stage) => {
     const wide = await stage.open('/playground', { as: await stage.person() });
     await wide.getByLabel('Model', { exact: true }).waitFor();
     expect(await wide.getByRole('button', { name: /^Setup/ }).isVisible()).toBe(false);
-  });
-
-  it('explains the allowed limits of its key, and keeps the typed value', async () => {
-    const page = await stage.open('/playground', { as: await stage.person() });
-    await page.getByText('Choose a key instead').click();
-    const limit = page.getByLabel('Spending limit ($)');
-    for (const typed of ['1e1', '0', '', '0x10']) {
-      await limit.fill(typed);
-      await page.getByRole('button', { name: 'Create key' }).click();
-      await page.getByText('An amount in $, such as 5 or 12.50.').waitFor();
-      expect(await limit.inputValue()).toBe(typed);
-    }
-    await limit.fill(' $0.50 ');
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Created for this tab. It can spend $0.50 in total.').waitFor();
   });
 
   it('says how to handle each failure', async () => {

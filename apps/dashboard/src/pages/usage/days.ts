@@ -8,12 +8,6 @@ export interface Days {
   readonly to: string;
 }
 
-/** A UTC minute such as `2026-11-21T10:30Z` as the control of a browser has it, in the user's time zone: `2026-11-21T11:30`. */
-export function localMinuteOf(minute: string): string {
-  const at = new Date(minute);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
 /** The UTC minute of an instant in Unix ms. */
 export const minuteAt = (unixMs: number): string => `${new Date(unixMs).toISOString().slice(0, 16)}Z`;
 
