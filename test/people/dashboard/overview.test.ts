@@ -147,6 +147,18 @@ await describeDashboard('the overview', (stage) => {
     expect(await page.evaluate("localStorage.getItem('sotto.home')")).toBe(null);
   });
 
+  it('has a switcher that shows the workspace of a page about one, and leads to another that is chosen there', async () => {
+    const page = await stage.open('/verify', { as: await stage.person() });
+    const [first, second] = [await createWorkspace(page, 'North'), await createWorkspace(page, 'South')];
+    await page.evaluate(`localStorage.setItem('sotto.workspace', '${first}')`);
+    await page.goto(`/workspaces/${second}`);
+    await page.getByRole('heading', heading('South')).waitFor();
+    await page.getByRole('button', { name: 'Workspace: South' }).click();
+    await page.getByRole('menuitem', { name: 'North' }).click();
+    await page.getByRole('heading', heading('North')).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/workspaces/${first}`);
+  });
+
   it('says what could not be loaded, and loads it again', async () => {
     const person = await stage.person();
     const page = await stage.open('/verify', { as: person });

@@ -28,6 +28,23 @@ export function requestsLiveSuite(stage: Stage): void {
       await listed(page, '3 requests');
     });
 
+    it('says at its edge that there are more columns than fit', async () => {
+      const person = await user(stage);
+      await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }]);
+      const page = await stage.open('/usage?view=requests', { as: person, width: 900 });
+      await listed(page, '1 request');
+      await expect.poll(() => page.getByTestId('cut-edge').count()).toBe(0);
+      for (const column of ['Operation', 'Key', 'Member']) {
+        await page.getByRole('button', { name: 'Columns' }).click();
+        await page.getByRole('menuitem', { name: column }).click();
+      }
+      await page.getByTestId('cut-edge').waitFor({ state: 'attached' });
+      await page
+        .getByRole('grid', { name: 'Requests' })
+        .evaluate('(grid) => { grid.parentElement.parentElement.scrollLeft = 9999; }');
+      await expect.poll(() => page.getByTestId('cut-edge').count()).toBe(0);
+    });
+
     it('keeps views by name in this browser', async () => {
       const page = await stage.open('/usage?view=requests&status=failed', { as: await user(stage) });
       await page.getByRole('button', { name: 'Views' }).click();
