@@ -5,7 +5,10 @@ import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/errors.ts';
+import { preloadHome } from './pages/home/home-page.tsx';
+import { startHome } from './pages/home/home-queries.ts';
 import { makeRouter } from './router.tsx';
+import { rememberedHome } from './session/last-home.ts';
 import { takeLinkToken } from './session/link-token.ts';
 import { followOtherTabs, sessionEnded, sessionQuery } from './session/session.ts';
 import { startTheme } from './shell/theme.ts';
@@ -52,6 +55,11 @@ window.addEventListener('hashchange', () => {
 });
 const router = makeRouter(queryClient);
 followOtherTabs(queryClient, () => void router.invalidate());
+const home = window.location.pathname === '/' ? rememberedHome() : undefined;
+if (home !== undefined) {
+  preloadHome();
+  startHome(queryClient, home, Date.now());
+}
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no #root');

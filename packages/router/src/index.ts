@@ -49,7 +49,7 @@ export {
 export { type MeasurementBatch, MeasurementTallies } from './health/measurement-tallies.ts';
 export { MeasurementWindow, windowHours } from './health/measurement-window.ts';
 export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, strike } from './health/penalty.ts';
-export type { RouteTally } from './health/route-tally.ts';
+export { RouteTally } from './health/route-tally.ts';
 export { TextDensities } from './health/text-densities.ts';
 export { fitToRoute } from './parameters/fit-to-route.ts';
 export { hidesOutput, reasoningOn } from './parameters/route-parameters.ts';

@@ -103,8 +103,8 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
     await page.getByText('See your email address.').waitFor();
     await page.getByText('This service has not checked who runs this app.').waitFor();
-    expect(await page.getByLabel('Spending limit (USD)').inputValue()).toBe('5');
-    await page.getByLabel('Spending limit (USD)').fill('2.50');
+    expect(await page.getByLabel('Spending limit ($)').inputValue()).toBe('5');
+    await page.getByLabel('Spending limit ($)').fill('2.50');
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
     const tokens = await exchange(client, started, page.url());
@@ -130,7 +130,7 @@ await describeDashboard('connected apps', (stage) => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
     await page.getByLabel('Workspace', { exact: true }).focus();
-    for (const next of ['Spending limit (USD)', 'No limit']) {
+    for (const next of ['Spending limit ($)', 'No limit']) {
       await page.keyboard.press('Tab');
       expect(await page.locator(':focus').getAttribute('id')).toBe(await page.getByLabel(next).getAttribute('id'));
     }
@@ -144,11 +144,11 @@ await describeDashboard('connected apps', (stage) => {
   it('get no limit by accident, and only the one that was typed', async () => {
     const { path } = await begin(stage, await somebodysApp(stage));
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
-    const limit = page.getByLabel('Spending limit (USD)');
+    const limit = page.getByLabel('Spending limit ($)');
     for (const typed of ['', ' ', 'a lot']) {
       await limit.fill(typed);
       await page.getByRole('button', { name: 'Allow Notebook' }).click();
-      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      await page.getByText('An amount in $, such as 5 or 12.50.').waitFor();
       expect(await limit.inputValue()).toBe(typed);
       await page.reload();
     }
@@ -165,7 +165,7 @@ await describeDashboard('connected apps', (stage) => {
     const { path } = await begin(stage, await somebodysApp(stage, { scopes: ['openid'] }), { scope: 'openid' });
     const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
     await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
-    expect(await page.getByLabel('Spending limit (USD)').count()).toBe(0);
+    expect(await page.getByLabel('Spending limit ($)').count()).toBe(0);
     expect(await page.getByLabel('Workspace', { exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);

@@ -53,7 +53,7 @@ await describeDashboard(
       const page = await stage.open('/billing', { as: person });
       await page.getByLabel('Warn me below').fill('five');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      await page.getByText('An amount in $, such as 5 or 12.50.').waitFor();
       await page.getByLabel('Warn me below').fill('5');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Billing settings are saved.').first().waitFor();

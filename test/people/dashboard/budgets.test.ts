@@ -46,10 +46,10 @@ await describeDashboard('budgets', (stage) => {
     await page.reload();
     await page.getByRole('button', { name: 'Set budget' }).first().click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Limit in USD per month').fill('ten');
+    await dialog.getByLabel('Limit ($ per month)').fill('ten');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
-    await dialog.getByText('An amount in USD').waitFor();
-    await dialog.getByLabel('Limit in USD per month').fill('50');
+    await dialog.getByText('An amount in $').waitFor();
+    await dialog.getByLabel('Limit ($ per month)').fill('50');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
     const table = page.getByRole('table', { name: 'Budgets' });
     await table.getByRole('row', { name: /Whole workspace.*\$0\.00.*of \$50\.00/ }).waitFor();
@@ -58,14 +58,14 @@ await describeDashboard('budgets', (stage) => {
     expect(await dialog.getByRole('radio', { name: 'Workspace' }).isDisabled()).toBe(true);
     await dialog.getByRole('radio', { name: 'Member' }).check();
     await dialog.getByLabel('Member', { exact: true }).and(page.locator('select')).selectOption({ label: guest.email });
-    await dialog.getByLabel('Limit in USD per month').fill('5');
+    await dialog.getByLabel('Limit ($ per month)').fill('5');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
     await table.getByRole('row', { name: new RegExp(`${guest.email}.*of \\$5\\.00`) }).waitFor();
 
     await page.getByRole('button', { name: 'Set budget' }).click();
     await dialog.getByRole('radio', { name: 'Key One key' }).check();
     await dialog.locator('select').selectOption(keys[0]);
-    await dialog.getByLabel('Limit in USD per month').fill('2');
+    await dialog.getByLabel('Limit ($ per month)').fill('2');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
     const ofKey = table.getByRole('row', { name: /nightly/ });
     await ofKey.waitFor();
@@ -75,7 +75,7 @@ await describeDashboard('budgets', (stage) => {
 
     await page.getByRole('button', { name: 'Actions for nightly' }).click();
     await page.getByRole('menuitem', { name: 'Change limit' }).click();
-    await dialog.getByLabel('Limit in USD per month').fill('1.5');
+    await dialog.getByLabel('Limit ($ per month)').fill('1.5');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await ofKey.getByText('Used up').waitFor();
     await page.getByRole('button', { name: 'Actions for nightly' }).click();
@@ -93,7 +93,7 @@ await describeDashboard('budgets', (stage) => {
     expect(await dialog.getByRole('radio', { name: 'Member' }).isDisabled()).toBe(true);
     load();
     await dialog.getByRole('radio', { name: 'Member' }).check();
-    await dialog.getByLabel('Limit in USD per month').fill('5');
+    await dialog.getByLabel('Limit ($ per month)').fill('5');
     await dialog.getByRole('button', { name: 'Set budget' }).click();
     await page.getByRole('row', { name: /Member.*of \$5\.00/ }).waitFor();
   });
@@ -104,7 +104,7 @@ await describeDashboard('budgets', (stage) => {
     await page.getByRole('button', { name: 'Set budget' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('radio', { name: 'Key One key' }).check();
-    await dialog.getByLabel('Limit in USD per month').fill('2');
+    await dialog.getByLabel('Limit ($ per month)').fill('2');
     for (const key_id of keys) await setBudget({ key_id, limit_usd: 1 });
     // The user comes back to the tab much later, so the page loads the budgets again.
     await page.clock.setFixedTime(Date.now() + 3_600_000);
@@ -119,7 +119,7 @@ await describeDashboard('budgets', (stage) => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const { page } = await workspaceOf(stage, owner, guest);
     await page.reload();
-    const ofMembers = page.getByLabel('Budget of each member, in USD per month');
+    const ofMembers = page.getByLabel('Budget of each member ($ per month)');
     await ofMembers.fill('20');
     await page.getByRole('checkbox', { name: '50%' }).uncheck();
     await page.getByRole('checkbox', { name: '90%' }).check();
@@ -136,7 +136,7 @@ await describeDashboard('budgets', (stage) => {
     // Only one action: the default cannot be removed.
     await page.getByRole('button', { name: `Set another limit ${guest.email}` }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Limit in USD per month').fill('7');
+    await dialog.getByLabel('Limit ($ per month)').fill('7');
     await dialog.getByRole('button', { name: 'Save' }).click();
     const own = page.getByRole('row', { name: new RegExp(`${guest.email}.*of \\$7\\.00`) });
     await own.waitFor();

@@ -6,7 +6,7 @@ import { type UsageError, usageErrorNotes } from '@sotto/wire';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thoroughly.ts';
-import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading } from './stage.ts';
+import { createKey, describeDashboard, expectAccessible, expectGoodLooks, heading, shell } from './stage.ts';
 
 const hourMs = 3_600_000;
 const title = (page: Page, name: string) => page.getByRole('heading', heading(name));
@@ -73,6 +73,36 @@ await describeDashboard('pages for everybody', (stage) => {
     expect(await page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected')).toBe('true');
   });
 
+  it('runs an operation with the session, and a request by the private flow with a key of its own', async () => {
+    stage.reset();
+    const person = await stage.person(3);
+    const page = await stage.open('/reference/control/getBalance', { as: person });
+    await page.getByRole('button', { name: 'Run' }).click();
+    const answer = page.getByRole('region', { name: 'Answer', exact: true });
+    await answer.getByText('"available": 3').waitFor();
+    await expectAccessible(page);
+    await page.goto('/reference/broker/createChatCompletion');
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(stage.origin)) sent.push(`${request.headers().authorization ?? 'no key'}`);
+    });
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+    await page.getByLabel('Body', { exact: true }).fill('{"model": "acme/small"');
+    await page.getByText('The body is not a JSON object.').waitFor();
+    await page
+      .getByLabel('Body', { exact: true })
+      .fill('{"model":"acme/small","messages":[{"role":"user","content":"Hello"}]}');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await answer.getByText('Hello there, this is a provider.', { exact: false }).waitFor();
+    expect(sent.length).toBeGreaterThan(0);
+    expect(new Set(sent)).toEqual(new Set(['no key']));
+    const { data } = (await (await page.request.get('/v1/keys')).json()) as { data: unknown[] };
+    expect(data).toMatchObject([{ name: 'Playground', openai_compatible: false, credit_limit_usd: 1 }]);
+    await page.goto('/reference/control/createKey');
+    await title(page, 'Create a key').waitFor();
+    expect(await page.getByRole('button', { name: 'Run' }).count()).toBe(0);
+  });
+
   it('says that an operation does not exist, and what a plane that does not answer leaves out', async () => {
     const page = await stage.open('/reference/control/noSuchThing');
     await page.getByText('This version of the service does not have it.').waitFor();
@@ -93,8 +123,35 @@ await describeDashboard('pages for everybody', (stage) => {
     expect(new URL(page.url()).hash).toBe('#the-hold');
     await page.getByRole('heading', { name: 'The hold', exact: true }).waitFor();
     await expectAccessible(page);
+    await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'The hold' }).waitFor();
     await page.goto('/guides/no/such');
     await page.getByText('This version of the documentation does not have it.').waitFor();
+  });
+
+  it('begins with the addresses of the deployment, and fills in the key that the tab has, also into guides', async () => {
+    const page = await stage.open('/guides', { as: await stage.person() });
+    const broker = new URL(stage.service.baseUrl).origin;
+    await title(page, 'Guides').waitFor();
+    await page.getByTestId('address').first().waitFor();
+    expect(await page.getByTestId('address').allTextContents()).toEqual([`${broker}/v1`, `${stage.origin}/v1`]);
+    await page.getByRole('link', { name: 'Create a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const key = (await page.getByTestId('new-key').textContent()) ?? '';
+    await page.getByRole('link', { name: 'Guides' }).first().click();
+    await page.getByRole('tabpanel').getByText(key).first().waitFor();
+    await expectAccessible(page);
+    await entry(page, 'Guides', 'curl').click();
+    await title(page, 'curl').waitFor();
+    const [setting = '', request = ''] = await page.getByRole('article').locator('pre').allTextContents();
+    expect(setting).toBe(
+      `export BASE_URL=${broker}/v1\nexport CONTROL_URL=${stage.origin}/v1\nexport INFERENCE_KEY=${key}`,
+    );
+    expect(await shell(`${setting}\n${request}`)).toContain('data: [DONE]');
+    // A step whose command stands between two lists keeps its number.
+    await page.goto('/guides/operate/compose');
+    const lists = await page.getByRole('article').locator('ol').all();
+    const numbers = await Promise.all(lists.slice(0, 3).map((list) => list.getAttribute('start')));
+    expect(numbers).toEqual(['1', '2', '6']);
   });
 
   it('draws the diagrams of guides', async () => {

@@ -30,12 +30,12 @@ export function keyPolicy(stage: Stage): void {
     await dialog(page).getByText('all that the workspace’s policy allows (acme/s*)').waitFor();
     await dialog(page).getByText('The workspace’s policy ends it on').waitFor();
     expect(await dialog(page).getByRole('checkbox', { name: 'acme/plain' }).count()).toBe(0);
-    await dialog(page).getByLabel('Limit in USD').fill('21');
+    await dialog(page).getByLabel('Limit ($)').fill('21');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     await dialog(page).getByText('Enter an amount above 0, such as 5 or 0.50, at most $20.00.').waitFor();
     await expectAccessible(page);
     await keepPicture(page, 'keys-policy');
-    await dialog(page).getByLabel('Limit in USD').fill('');
+    await dialog(page).getByLabel('Limit ($)').fill('');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     await dialog(page).getByRole('button', { name: 'Copy key' }).click();
     await dialog(page).getByRole('button', { name: 'Done' }).click();
@@ -44,7 +44,7 @@ export function keyPolicy(stage: Stage): void {
 
     await theirs.reload();
     await choose(theirs, 'mine', 'Change');
-    await dialog(theirs).getByLabel('Limit in USD').fill('2');
+    await dialog(theirs).getByLabel('Limit ($)').fill('2');
     await dialog(theirs).getByRole('button', { name: 'Save' }).click();
     await dialog(theirs).waitFor({ state: 'hidden' });
     await choose(theirs, 'mine', 'Disable');
@@ -56,7 +56,7 @@ export function keyPolicy(stage: Stage): void {
     expect(await page.getByRole('menuitem').allTextContents()).not.toContain('Enable');
     await page.getByRole('menuitem', { name: 'Change' }).click();
     await dialog(page).getByText('An admin of this workspace set this.').waitFor();
-    expect(await dialog(page).getByLabel('Limit in USD').count()).toBe(0);
+    expect(await dialog(page).getByLabel('Limit ($)').count()).toBe(0);
     await expectAccessible(page);
     await keepPicture(page, 'keys-locked');
     // The rest of the key can be changed.

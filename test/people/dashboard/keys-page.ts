@@ -18,7 +18,7 @@ export async function openDialog(page: Page): Promise<void> {
 export async function makeKey(page: Page, name: string, { limit = '' } = {}): Promise<string> {
   await openDialog(page);
   await dialog(page).getByLabel('Name').fill(name);
-  await dialog(page).getByLabel('Limit in USD').fill(limit);
+  await dialog(page).getByLabel('Limit ($)').fill(limit);
   await dialog(page).getByRole('button', { name: 'Create key' }).click();
   const key = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
   await dialog(page).getByRole('button', { name: 'Copy key' }).click();

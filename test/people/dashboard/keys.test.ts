@@ -53,7 +53,7 @@ await describeDashboard('keys', (stage) => {
     const page = await stage.open('/keys', { as: await stage.person() });
     await openDialog(page);
     await dialog(page).getByLabel('Name').fill('careful');
-    const limit = dialog(page).getByLabel('Limit in USD');
+    const limit = dialog(page).getByLabel('Limit ($)');
     await limit.fill('ten');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     await dialog(page).getByText('Enter an amount above 0').waitFor();
@@ -86,7 +86,7 @@ await describeDashboard('keys', (stage) => {
     await row(page, 'bounded').getByText('Limit reached').waitFor();
     expect((await ask(stage.service, key, { model })).status).toBe(402);
     await choose(page, 'bounded', 'Change');
-    await dialog(page).getByLabel('Limit in USD').fill('2');
+    await dialog(page).getByLabel('Limit ($)').fill('2');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await dialog(page).waitFor({ state: 'hidden' });
     await expect.poll(() => row(page, 'bounded').textContent()).toContain('of $2.00');
@@ -345,7 +345,7 @@ await describeDashboard('keys', (stage) => {
     await dialog(page)
       .getByRole('radio', { name: /Management/ })
       .check();
-    expect(await dialog(page).getByLabel('Limit in USD').count()).toBe(0);
+    expect(await dialog(page).getByLabel('Limit ($)').count()).toBe(0);
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     const key = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
     expect(key).toMatch(/^sotto_mgt_/);

@@ -22,7 +22,7 @@ await describeDashboard(
       await peopleOf(stage).makeOperator(operator);
       await theirs.goto(`/operator/accounts/${person.accountId}`);
       await theirs.getByText('$0.00, as every account').waitFor();
-      await theirs.getByLabel('USD a month').fill('5');
+      await theirs.getByLabel('$ a month').fill('5');
       await theirs.getByRole('button', { name: 'Change' }).click();
       const dialog = theirs.getByRole('dialog');
       await dialog.getByLabel('Code of your authenticator app').fill(totpCode(uri, Date.now()));

@@ -49,7 +49,7 @@ await describeDashboard(
       await page.getByRole('button', { name: 'Search', exact: true }).click();
       await page.getByRole('table').getByRole('link', { name: customer.email }).click();
       await page.getByRole('heading', heading(customer.email)).waitFor();
-      await page.getByLabel('Amount in USD').fill('2.5');
+      await page.getByLabel('Amount ($)').fill('2.5');
       await page.getByLabel('Reference').fill(`invoice of ${customer.email}`);
       await page.getByRole('button', { name: 'Credit' }).click();
       const dialog = page.getByRole('dialog');

@@ -10,6 +10,7 @@ import {
   expectAccessible,
   expectGoodLooks,
   heading,
+  holdBack,
   invite,
   keepPicture,
   type Stage,
@@ -112,6 +113,50 @@ await describeDashboard('the overview', (stage) => {
     await page.getByText('Nothing needs your attention.').waitFor();
     expect(await tile(page, 'Balance').textContent()).toContain('lasts over a year at this rate');
     expect(await page.getByText('No requests in these days.').count()).toBe(3);
+  });
+
+  it('asks for all that it shows at once, where it was shown before', async () => {
+    const person = await stage.person();
+    const page = await stage.open('/verify', { as: person });
+    const { id: keyId, workspace_id: workspaceId } = await createKey(page, { name: 'x' });
+    await use(stage, { ...person, workspaceId }, [{ keyId, usd: 1 }]);
+    await page.goto('/');
+    await page.getByText('at this rate').waitFor();
+    await expect.poll(() => page.evaluate("localStorage.getItem('sotto.home')")).toContain(workspaceId);
+
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.startsWith('/v1/')) asked.push(pathname + search);
+    });
+    const release = await holdBack(page, '**/v1/**');
+    await page.reload();
+    // No answer has come, so nothing can have waited for one.
+    const last = [/group_by=key_id/, /group_by=model/, /measurements/, /members/, /billing\/settings/, /get-session/];
+    await expect.poll(() => last.filter((one) => !asked.some((path) => one.test(path)))).toEqual([]);
+    const atOnce = asked.length;
+    release();
+    await page.getByText('at this rate').waitFor();
+    await card(page, 'Top members').getByText(person.email).waitFor();
+    await page.getByRole('figure').locator('svg').first().waitFor();
+    expect(asked.slice(atOnce)).toEqual([]);
+
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', heading('Sign in')).waitFor();
+    expect(await page.evaluate("localStorage.getItem('sotto.home')")).toBe(null);
+  });
+
+  it('has a switcher that shows the workspace of a page about one, and leads to another that is chosen there', async () => {
+    const page = await stage.open('/verify', { as: await stage.person() });
+    const [first, second] = [await createWorkspace(page, 'North'), await createWorkspace(page, 'South')];
+    await page.evaluate(`localStorage.setItem('sotto.workspace', '${first}')`);
+    await page.goto(`/workspaces/${second}`);
+    await page.getByRole('heading', heading('South')).waitFor();
+    await page.getByRole('button', { name: 'Workspace: South' }).click();
+    await page.getByRole('menuitem', { name: 'North' }).click();
+    await page.getByRole('heading', heading('North')).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/workspaces/${first}`);
   });
 
   it('says what could not be loaded, and loads it again', async () => {

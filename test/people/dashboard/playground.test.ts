@@ -2,17 +2,19 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
+import { playgroundKeySuite } from './playground-key.suite.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
 const secret = 'the marker of a question 5e1f';
 
 await describeDashboard('playground', (stage) => {
+  playgroundKeySuite(stage);
+
   it('asks privately: the key goes to control alone, the question to the broker alone, and the answer names its provider', async () => {
     stage.reset();
     const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
     const sent = listen(page);
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Created for this tab. It can spend $1.00 in total.').waitFor();
+    await page.getByText('Your first request creates one: for 12 hours, at most $1.00').waitFor();
     await page.getByText('The evidence is simulated. Confirm that you want to continue.').waitFor();
     await page.getByText('Untrusted', { exact: true }).waitFor();
     await page.getByRole('figure', { name: 'Who will learn what' }).waitFor();
@@ -44,7 +46,14 @@ await describeDashboard('playground', (stage) => {
     // The exact cost shows on hover.
     expect(await facts.getByTitle('$0.000035').count()).toBe(1);
     const [key] = await keys(page);
-    expect(key).toMatchObject({ name: 'Playground', credit_limit_usd: 1 });
+    expect(key).toMatchObject({ name: 'Playground', kind: 'inference', credit_limit_usd: 1, openai_compatible: false });
+    const hoursLeft = (Date.parse(String(key?.expires_at)) - Date.now()) / 3_600_000;
+    expect(hoursLeft).toBeGreaterThan(11);
+    expect(hoursLeft).toBeLessThanOrEqual(12);
+    await page.getByText('It works only in the private flow.').waitFor();
+    // It is not sent with content, also not where the reader chooses to.
+    await page.getByRole('radio', { name: /^Compatibility mode/ }).check();
+    await page.getByText('Compatibility mode needs a key that allows it.').waitFor();
     for (const { origin, headers, body } of sent) {
       const isControl = origin === stage.origin;
       if (isControl) expect(body).not.toContain(secret);
@@ -69,7 +78,7 @@ await describeDashboard('playground', (stage) => {
     }
     await page.getByRole('link', { name: 'Use your own client' }).click();
     await page.getByRole('heading', { name: 'Playground', level: 2 }).waitFor();
-    await page.getByText('npm run sotto -- playground', { exact: false }).first().waitFor();
+    await page.getByText('sotto playground', { exact: false }).first().waitFor();
   });
 
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
@@ -181,20 +190,6 @@ await describeDashboard('playground', (stage) => {
     expect(await wide.getByRole('button', { name: /^Setup/ }).isVisible()).toBe(false);
   });
 
-  it('explains the allowed limits of its key, and keeps the typed value', async () => {
-    const page = await stage.open('/playground', { as: await stage.person() });
-    const limit = page.getByLabel('Spending limit in USD');
-    for (const typed of ['1e1', '0', '', '0x10']) {
-      await limit.fill(typed);
-      await page.getByRole('button', { name: 'Create key' }).click();
-      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
-      expect(await limit.inputValue()).toBe(typed);
-    }
-    await limit.fill(' $0.50 ');
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Created for this tab. It can spend $0.50 in total.').waitFor();
-  });
-
   it('says how to handle each failure', async () => {
     stage.reset();
     const poor = await stage.open('/playground?model=acme/small&way=compatibility', { as: await stage.person(0) });
@@ -237,7 +232,6 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: { ...document, key_set: { ...document.key_set, not_after: 1 } } });
     });
     await page.goto('/playground?model=acme/small');
-    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText(/gateway\.key_set_validity/).waitFor();
     await page.getByText('Content is sent only to a verified machine.').waitFor();
     await question(page, secret);
@@ -259,7 +253,6 @@ await describeDashboard('playground', (stage) => {
       await route.fulfill({ response: answer, json: list });
     });
     await page.goto('/playground?model=acme/small&way=e2ee');
-    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
     await ask(page, secret);
     await page.getByText('no_provider_route_meets_privacy').waitFor();
@@ -298,7 +291,7 @@ await describeDashboard('playground', (stage) => {
     const page = await ready(stage, '/playground?model=acme/small');
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('button', { name: 'Create key' }).waitFor();
+    await page.getByText('Choose a key instead').click();
     expect((await keys(page)).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
     await page.getByText('Use an existing key').click();
     await page.getByLabel('Inference key').fill('sotto_mgt_nope');
@@ -335,7 +328,6 @@ await describeDashboard('playground', (stage) => {
       path: '/playground?model=acme/small',
       as: await stage.person(),
       shown: async (page) => {
-        await page.getByRole('button', { name: 'Create key' }).click();
         await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
@@ -375,6 +367,7 @@ function listen(page: Page): readonly Sent[] {
 /** The playground with a key. It accepts simulated evidence where something is verified. */
 async function ready(stage: Stage, path: string): Promise<Page> {
   const page = await stage.open(path, { as: await stage.person() });
+  if (!path.includes('compatibility')) await page.getByText('Choose a key instead').click();
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByText('Created for this tab', { exact: false }).waitFor();
   if (!path.includes('compatibility')) {

@@ -14,7 +14,8 @@ export const requests = (page: Page) => page.getByRole('grid', { name: 'Requests
 /** The place in the list of the row that has the focus. */
 const focused = (page: Page) => page.evaluate<string>('document.activeElement?.dataset.index');
 const panel = (page: Page) => page.getByRole('complementary', { name: 'Request' });
-const listed = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).first().waitFor();
+export const listed = (page: Page, text: string) =>
+  page.getByRole('status').filter({ hasText: text }).first().waitFor();
 /** Chooses a value of one of the filters of the list. */
 export async function narrow(page: Page, filter: string, value: string): Promise<void> {
   await page.getByRole('button', { name: new RegExp(`^${filter}`) }).click();
@@ -127,13 +128,10 @@ export function requestsSuite(stage: Stage): void {
 
       await narrow(page, 'Time', 'From … to …');
       await listed(page, '1 request');
-      const local = (minutesAgo: number) =>
-        page.evaluate<string>(
-          `(() => { const at = new Date(Date.now() - ${minutesAgo} * 60000); return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`,
-        );
-      await page.getByLabel('From', { exact: true }).fill(await local(100));
+      const utc = (minutesAgo: number) => new Date(Date.now() - minutesAgo * minuteMs).toISOString().slice(0, 16);
+      await page.getByLabel('From (UTC)').fill(utc(100));
       await listed(page, '2 requests');
-      await page.getByLabel('To, exclusive').fill(await local(80));
+      await page.getByLabel('To (UTC), exclusive').fill(utc(80));
       await listed(page, '1 request');
       await requests(page).filter({ hasText: 'Provider failed' }).waitFor();
       expect(new URL(page.url()).searchParams.get('since')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/);
@@ -278,14 +276,22 @@ export function requestsSuite(stage: Stage): void {
       const page = await stage.open('/usage?view=requests', { as: person });
       const titles = () => page.getByRole('grid').getByRole('columnheader').allTextContents();
       await requests(page).first().waitFor();
-      expect(await titles()).toEqual(['Minute', 'Status', 'Model', 'Provider', 'Provider tier', 'Tokens', 'Cost']);
+      expect(await titles()).toEqual([
+        'Minute (UTC)',
+        'Status',
+        'Model',
+        'Provider',
+        'Provider tier',
+        'Tokens',
+        'Cost',
+      ]);
       for (const column of ['Key', 'Provider tier']) {
         await page.getByRole('button', { name: 'Columns' }).click();
         await page.getByRole('menuitem', { name: column }).click();
       }
       await page.reload();
       await requests(page).first().waitFor();
-      expect(await titles()).toEqual(['Minute', 'Status', 'Model', 'Provider', 'Key', 'Tokens', 'Cost']);
+      expect(await titles()).toEqual(['Minute (UTC)', 'Status', 'Model', 'Provider', 'Key', 'Tokens', 'Cost']);
       expect(await requests(page).textContent()).toContain('laptop');
     });
 
@@ -326,7 +332,7 @@ export function requestsSuite(stage: Stage): void {
       const page = await stage.open('/usage?view=requests&range=12m', { as: person, width: 1440 });
       let pages = 0;
       page.on('request', (request) => {
-        if (/\/v1\/usage\?/.test(request.url())) pages += 1;
+        if (/\/v1\/usage\?.*limit=200/.test(request.url())) pages += 1;
       });
       await listed(page, 'The newest 200 requests');
       expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThan(1200);

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { ask } from '../../kit/client.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
 import { dayMs, narrow, requests, requestsSuite, type Use, use, user } from './requests.suite.ts';
+import { requestsLiveSuite } from './requests-live.suite.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks } from './stage.ts';
 
 const total = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd');
@@ -21,6 +22,7 @@ const month = ([first = '', second = '']: readonly string[]): Use[] =>
 
 await describeDashboard('usage', (stage) => {
   requestsSuite(stage);
+  requestsLiveSuite(stage);
 
   it('begins empty, with a link to the first step; a request shows once it is booked', async () => {
     const somebody = await stage.person();
@@ -61,8 +63,10 @@ await describeDashboard('usage', (stage) => {
     const page = await stage.open('/usage', { as: person });
     await total(page, 'Cost').waitFor();
     expect(await total(page, 'Cost').textContent()).toContain('$2.00');
-    expect(await total(page, 'Requests').textContent()).toBe('41 failed, 1 cancelled, 1 estimated');
-    expect(await total(page, 'Tokens in').textContent()).toBe('4K1.6K cached');
+    const more = '+300% from the period before';
+    await expect.poll(() => total(page, 'Requests').textContent()).toBe(`41 failed, 1 cancelled, 1 estimated${more}`);
+    expect(await total(page, 'Tokens in').textContent()).toBe(`4K1.6K cached${more}`);
+    expect(await total(page, 'Cost').textContent()).toContain('−71.4% from the period before');
     await page.getByLabel('Days').selectOption({ label: 'Last 90 days' });
     await expect.poll(() => total(page, 'Cost').textContent()).toContain('$9.00');
     expect(new URL(page.url()).search).toBe('?range=90d');

@@ -130,7 +130,7 @@ async function makeKey(page: Page, name: string, limit: string): Promise<string>
   await page.getByRole('button', { name: 'Create key' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill(name);
-  await dialog.getByLabel('Limit in USD').fill(limit);
+  await dialog.getByLabel('Limit ($)').fill(limit);
   await dialog.getByRole('button', { name: 'Create key' }).click();
   const key = (await dialog.getByTestId('new-key').textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Copy key' }).click();

@@ -24,6 +24,7 @@ it('the first page loads less than 170 KB of compressed script, and is sent comp
   console.log(`the dashboard's first page: ${kilobytes.toFixed(0)} KB of script, gzipped, in ${loaded.size} files`);
   expect(kilobytes).toBeGreaterThan(50);
   expect(kilobytes).toBeLessThan(170);
+  expect(loaded.size).toBeLessThan(4);
 });
 
 it('each script and style has its compressed twins', () => {

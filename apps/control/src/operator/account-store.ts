@@ -13,6 +13,7 @@ import { pageOf, readCursor } from '../serve/page-cursor.ts';
 interface Row {
   id: string;
   email: string | null;
+  name: string | null;
   disabled_at: Date | null;
   deleted_at: Date | null;
   is_operator: boolean;
@@ -32,7 +33,7 @@ const accountsWhere = (condition: string): string =>
   `select p.*, coalesce(paid.spent, 0)::text as spent_nusd, coalesce(own.used, 0)::text as used_nusd,
      own.last_day::text as last_used_on
    from (
-     select a.id, u.email, a.disabled_at, a.deleted_at, o.user_id is not null as is_operator, a.balance_nusd, a.monthly_grant_nusd,
+     select a.id, u.email, u.name, a.disabled_at, a.deleted_at, o.user_id is not null as is_operator, a.balance_nusd, a.monthly_grant_nusd,
        date_trunc('milliseconds', a.created_at) as created_at
      from accounts a left join auth_user u on u.id = a.user_id left join operators o on o.user_id = a.user_id
      where ${condition}
@@ -210,6 +211,7 @@ export async function setDisabledWithin(
 const toAnswer = (row: Row, { defaultGrantNusd }: AccountReading): AccountAnswer => ({
   id: row.id,
   email: row.email,
+  name: row.name,
   state: row.deleted_at !== null ? 'deleted' : row.disabled_at !== null ? 'disabled' : 'active',
   is_operator: row.is_operator,
   // A deletion forfeits the rest. The ledger books that when the last request has ended, and nothing can spend it before.

@@ -1,6 +1,6 @@
 import type { ProviderListAnswer } from '@sotto/contract/control/operator';
 import { nusdToUsd } from '@sotto/money';
-import type { Route } from '@sotto/router';
+import { type Route, RouteTally } from '@sotto/router';
 import { monthOf } from '@sotto/state';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
@@ -22,6 +22,9 @@ export async function listProviders(
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([provider, ofProvider]) => {
       const tallies = ofProvider.map(({ id }) => keeper.measured.sumOf(id));
+      const all = new RouteTally(provider);
+      for (const tally of tallies) if (tally !== undefined) all.combine(tally.toRecord());
+      const [p50, p90] = [50, 90].map((percentile) => all.percentile('ttftMs', percentile));
       const requests = tallies.reduce((sum, tally) => sum + (tally?.requests ?? 0), 0);
       const successes = tallies.reduce((sum, tally) => sum + (tally?.successes ?? 0), 0);
       return {
@@ -30,6 +33,7 @@ export async function listProviders(
         penalized_routes: ofProvider.filter(penalized).length,
         requests,
         success_rate: requests === 0 ? null : shareOf(successes, requests),
+        ttft_ms: p50 === undefined || p90 === undefined ? null : { p50, p90 },
         spent_this_month_usd: spent.get(provider) ?? 0,
       };
     });

@@ -24,7 +24,7 @@ it('names each field whose text is not a value of it, or is out of its bounds', 
   const typed = { credit_limit_usd: 'ten', requests_per_minute: '0', tokens_per_minute: '1.5' };
   const { mistakes } = readBody(keys, shown(typed), {});
   expect(mistakes).toEqual({
-    credit_limit_usd: 'An amount in USD, such as 5 or 12.50. At most 1,000,000.',
+    credit_limit_usd: 'An amount in $, such as 5 or 12.50. At most 1,000,000.',
     requests_per_minute: 'Enter a whole number above 0, at most 2,147,483,647.',
     tokens_per_minute: 'Enter a whole number above 0, at most 2,147,483,647.',
   });
@@ -85,7 +85,7 @@ it('takes no missing value for a field without one, where that is a choice or re
   expect(readBody(budgets, asked, {})).toEqual({
     body: {},
     mistakes: {
-      limit_usd: 'An amount in USD, such as 5 or 12.50. At most 1,000,000.',
+      limit_usd: 'An amount in $, such as 5 or 12.50. At most 1,000,000.',
       key_id: 'Choose one.',
     },
   });

@@ -76,6 +76,20 @@ export const usageRowsQuery = (filters: UsageRowFilters) =>
     refetchOnReconnect: false,
   });
 
+const askAgainMs = 20_000;
+const mostArrivals = 50;
+
+/** The newest of these requests, asked for again while the page is looked at. */
+export const newestRowsQuery = (filters: UsageRowFilters) =>
+  queryOptions({
+    queryKey: [...usageQueryKey, 'arrivals', filters],
+    queryFn: async ({ signal }) =>
+      (await call('GET /v1/usage', { query: { ...rowsAsked(filters), limit: mostArrivals }, signal })).data,
+    refetchInterval: askAgainMs,
+    staleTime: 0,
+    gcTime: 0,
+  });
+
 /** Selects refused requests. */
 export interface RefusalFilters {
   readonly from: string;

@@ -1,6 +1,12 @@
 const locale = navigator.language;
 
-const inUsd = { style: 'currency', currency: 'USD', minimumFractionDigits: 2 } as const;
+// The narrow symbol is `$` in every locale.
+const inUsd = {
+  style: 'currency',
+  currency: 'USD',
+  currencyDisplay: 'narrowSymbol',
+  minimumFractionDigits: 2,
+} as const;
 const inCents = new Intl.NumberFormat(locale, inUsd);
 const small = new Intl.NumberFormat(locale, { ...inUsd, maximumSignificantDigits: 3 });
 
@@ -13,6 +19,23 @@ const smallest = 0.0001;
 export function formatUsd(usd: number): string {
   if (usd > 0 && usd < smallest) return `<${small.format(smallest)}`;
   return usd !== 0 && Math.abs(usd) < 0.1 ? small.format(usd) : inCents.format(usd);
+}
+
+const inParts = new Intl.NumberFormat(locale, { ...inUsd, minimumFractionDigits: 4, maximumFractionDigits: 4 });
+
+/** How the amounts of a column are written: all of them to the cent, or all to a hundredth of a cent. */
+export type UsdDigits = 'cents' | 'parts';
+
+/** Cents, unless an amount below ten cents has less than a cent. */
+export const usdDigitsOf = (amounts: readonly (number | null)[]): UsdDigits =>
+  amounts.every((usd) => usd === null || usd >= 0.1 || Number.isInteger(Number((usd * 100).toFixed(7))))
+    ? 'cents'
+    : 'parts';
+
+/** An amount in USD in a column, where all have as many digits. */
+export function formatUsdIn(digits: UsdDigits, usd: number): string {
+  if (digits === 'cents') return inCents.format(usd);
+  return usd > 0 && usd < smallest ? `<${inParts.format(smallest)}` : inParts.format(usd);
 }
 
 /** A balance, which is rounded down: nobody can spend what it does not have. */
@@ -57,6 +80,10 @@ const minute = new Intl.DateTimeFormat(locale, {
   hour: 'numeric',
   minute: '2-digit',
 });
+const utcMinute = new Intl.DateTimeFormat(locale, {
+  ...{ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
+  timeZone: 'UTC',
+});
 const localDay = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
 const shortDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
@@ -69,6 +96,9 @@ export const formatInstant = (at: string | number): string => instant.format(new
 
 /** The same without the year, for lists. */
 export const formatMinute = (iso: string): string => minute.format(new Date(iso));
+
+/** A minute of usage in UTC, as its days are, without the year. */
+export const formatUtcMinute = (iso: string): string => utcMinute.format(new Date(iso));
 
 /** The day just before an instant, where the reader is: the last one of a period that ends then. */
 export const formatLastDay = (endsAt: string): string => localDay.format(Date.parse(endsAt) - 1);
@@ -119,4 +149,4 @@ export const typedUsd = (usd: number | null | undefined): string =>
 const mostUsd = 1_000_000;
 
 /** Shown at a field whose text is not an amount. */
-export const usdMistake = 'An amount in USD, such as 5 or 12.50. At most 1,000,000.';
+export const usdMistake = 'An amount in $, such as 5 or 12.50. At most 1,000,000.';

@@ -2,7 +2,7 @@ import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useState } from 'react';
 import { allKeys, revokeKey } from '../api/keys.ts';
 import { useForm } from '../api/use-form.ts';
-import { formatUsd } from '../format/format.ts';
+import { formatRelative, formatUsd } from '../format/format.ts';
 import { Button } from '../ui/button.tsx';
 import { asking, DialogButton } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -14,13 +14,31 @@ interface KeyCardProps {
   readonly workspace: WorkspaceAnswer;
   readonly tabKey: TabKey | undefined;
   readonly onChange: (key: TabKey | undefined) => void;
+  /** The first request creates a key, so nobody has to. */
+  readonly isAutomatic?: boolean;
 }
 
 /** The inference key of the requests: created here in one click, or pasted. */
-export function KeyCard({ workspace, tabKey, onChange }: KeyCardProps) {
+export function KeyCard({ workspace, tabKey, onChange, isAutomatic = false }: KeyCardProps) {
   return (
-    <Card title="Key" lead={tabKey === undefined ? 'Requests need an inference key. It stays in this tab.' : undefined}>
-      {tabKey === undefined ? (
+    <Card
+      title="Key"
+      lead={
+        tabKey !== undefined
+          ? undefined
+          : isAutomatic
+            ? `Your first request creates one: for 12 hours, at most ${formatUsd(defaultLimitUsd)}, and only for the private flow.`
+            : 'Requests need an inference key. It stays in this tab.'
+      }
+    >
+      {tabKey === undefined && isAutomatic ? (
+        <details>
+          <summary className="min-h-6 cursor-pointer text-accent">Choose a key instead</summary>
+          <div className="mt-3">
+            <NewKey workspace={workspace} onChange={onChange} />
+          </div>
+        </details>
+      ) : tabKey === undefined ? (
         <NewKey workspace={workspace} onChange={onChange} />
       ) : (
         <KeptKey tabKey={tabKey} onChange={onChange} />
@@ -43,7 +61,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
     <div className="space-y-4">
       {workspace.role !== 'viewer' && (
         <Form form={form} action="Create key" className="space-y-3">
-          <TextField {...limit} label="Spending limit in USD" />
+          <TextField {...limit} label="Spending limit ($)" />
         </Form>
       )}
       <details open={workspace.role === 'viewer'}>
@@ -91,9 +109,12 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
         <span className="block text-sm text-muted">
           {made === undefined
             ? 'Your own key. This tab forgets it when you close the tab.'
-            : made.limitUsd === null
-              ? 'Created for this tab.'
-              : `Created for this tab. It can spend ${formatUsd(made.limitUsd)} in total.`}
+            : [
+                'Created for this tab.',
+                ...(made.limitUsd === null ? [] : [`It can spend ${formatUsd(made.limitUsd)} in total.`]),
+                ...(made.expiresAt === null ? [] : [`It expires ${formatRelative(made.expiresAt, Date.now())}.`]),
+                ...(made.isCompatible ? [] : ['It works only in the private flow.']),
+              ].join(' ')}
         </span>
       </p>
       <div className="flex gap-2">

@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Answer, call } from '../api/call.ts';
+import { forgetHome } from './last-home.ts';
 import { forgetTab, makeTabState } from './tab-state.ts';
 
 /** The person who is signed in. */
@@ -96,6 +97,7 @@ const forgetShown = (client: QueryClient): void =>
 function forgetUser(client: QueryClient): void {
   forgetShown(client);
   forgetTab();
+  forgetHome();
 }
 
 /** Forgets the session and everything it showed. */

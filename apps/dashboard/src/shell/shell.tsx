@@ -1,6 +1,6 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useParams, useRouter, useRouterState } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun, UserRound, X } from 'lucide-react';
 import { Dialog } from 'radix-ui';
@@ -216,10 +216,17 @@ function Drawer({ user }: { user: SignedInUser | null | undefined }) {
   );
 }
 
+/** The workspace that pages show. A page about one workspace shows that one, and goes on with another that is chosen there. */
 function WorkspaceMenu() {
-  const { workspace, workspaces, choose } = useWorkspace();
+  const { workspace: chosen, workspaces, choose } = useWorkspace();
+  const { workspaceId } = useParams({ strict: false });
   const router = useRouter();
+  const workspace = workspaces.find(({ id }) => id === workspaceId) ?? chosen;
   if (workspace === undefined) return null;
+  const open = (id: string): void => {
+    choose(id);
+    if (workspaceId !== undefined) void router.navigate({ to: '.', params: { workspaceId: id } });
+  };
   return (
     <Menu
       align="start"
@@ -237,7 +244,7 @@ function WorkspaceMenu() {
         workspaces.map(({ id, name }) => ({
           label: name,
           checked: id === workspace.id,
-          onSelect: () => choose(id),
+          onSelect: () => open(id),
         })),
         [
           {

@@ -20,7 +20,7 @@ export function SnippetTabs({ snippets }: { snippets: readonly Snippet[] }) {
   const shownOther = shown?.isOther === true ? shown : firstOther;
   return (
     <Tabs
-      label="Ways to ask"
+      label="Tools"
       value={shown?.isOther === true ? otherTab : (shown?.id ?? '')}
       onChange={(tab) => choose(tab === otherTab && firstOther !== undefined ? firstOther.id : tab)}
       tabs={[

@@ -24,7 +24,7 @@ interface MinuteFieldProps extends Omit<DayFieldProps, 'mayBeEmpty' | 'onChange'
   readonly onChange: (minute: string) => void;
 }
 
-/** A minute in the user's time zone, such as `2026-11-21T11:30`. A half-typed one does not reach `onChange`. */
+/** A minute such as `2026-11-21T11:30`. A half-typed one does not reach `onChange`. */
 export function MinuteField({ value, onChange, ...field }: MinuteFieldProps) {
   const draft = useDraft(value, (typed) => {
     if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(typed)) onChange(typed.slice(0, 16));

@@ -1,10 +1,12 @@
 import { Bar, BarChart, CartesianGrid, Line, LineChart, Tooltip, XAxis, YAxis } from 'recharts';
-import { colourOf, type PlotPoint, type PlotProps, plotHeight } from './plot-parts.ts';
+import { colourOf, type PlotPoint, type PlotProps, plotHeight, roundTicks } from './plot-parts.ts';
 
 /** The drawing alone; `plot.tsx` loads it when it is needed. */
 export function PlotDrawing(props: PlotProps) {
   const { kind, title, unit, series, points, formatX, formatTick, formatValue, domain, isCount = false } = props;
   const { formatAxis = formatValue } = props;
+  const most = Math.max(0, ...points.map((point) => highestOf(point, kind)));
+  const ticks = roundTicks(domain?.[1] ?? most, isCount);
   const common = {
     data: [...points],
     responsive: true,
@@ -15,7 +17,7 @@ export function PlotDrawing(props: PlotProps) {
   };
   const parts = (
     <>
-      <CartesianGrid vertical={false} stroke="var(--line)" />
+      <CartesianGrid vertical={false} stroke="var(--line)" syncWithTicks />
       <XAxis
         dataKey="x"
         tickFormatter={formatTick}
@@ -32,8 +34,10 @@ export function PlotDrawing(props: PlotProps) {
         axisLine={false}
         tick={tick}
         width="auto"
-        allowDecimals={!isCount}
-        {...(domain === undefined ? {} : { domain: [...domain] })}
+        ticks={ticks}
+        domain={[0, ticks.at(-1) ?? 1]}
+        // A line at the highest tick has its whole width.
+        padding={{ top: kind === 'lines' ? 4 : 0 }}
       />
       <Tooltip
         isAnimationActive={false}
@@ -83,6 +87,11 @@ export function PlotDrawing(props: PlotProps) {
     </LineChart>
   );
 }
+
+const highestOf = ({ values }: PlotPoint, kind: PlotProps['kind']): number =>
+  kind === 'stack'
+    ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+    : Math.max(0, ...values.map((value) => value ?? 0));
 
 const tick = { fill: 'var(--muted)', fontSize: 12 };
 /** Distinguishes the lines without colours. */

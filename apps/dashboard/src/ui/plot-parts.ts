@@ -45,3 +45,17 @@ const colours = 5;
 /** The colour of a series, by its place. */
 export const colourOf = (index: number, series: PlotSeries | undefined): string =>
   series?.isRest === true ? 'var(--plot-6)' : `var(--plot-${(index % colours) + 1})`;
+
+const steps = [1, 2, 2.5, 5, 10];
+
+/** At most six ticks from zero on, at round numbers: steps of 1, 2, 2.5 or 5, times a power of ten. The last is `most` or more. */
+export function roundTicks(most: number, isCount: boolean): readonly number[] {
+  if (most <= 0) return [0, 1];
+  const power = 10 ** Math.floor(Math.log10(most / 5));
+  const fits = (step: number): boolean => step * 5 >= most * (1 - 1e-9) && !(isCount && !Number.isInteger(step));
+  const step =
+    [power, power * 10].flatMap((unit) => steps.map((each) => each * unit)).find(fits) ?? Math.ceil(most / 5);
+  const count = Math.ceil(most / step - 1e-9);
+  // Multiples of a decimal step have digits of rounding.
+  return Array.from({ length: count + 1 }, (_, place) => Number((place * step).toPrecision(12)));
+}

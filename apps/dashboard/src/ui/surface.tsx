@@ -1,9 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { CircleAlert, Inbox } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { ApiError, sentenceOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
+import { CutEdge, useIsCut } from './cut-edge.tsx';
 import { Sentence } from './text.tsx';
 
 interface PageProps {
@@ -178,11 +179,16 @@ export function TableLoading({ label, columns, rows = 6 }: { label: string; colu
 
 /** Scrolls content that may be wider than its place; it takes the focus, so that keys can scroll it. */
 export function ScrollArea({ label, children }: { label: string; children: ReactNode }) {
+  const scroller = useRef<HTMLElement>(null);
+  const isCut = useIsCut(scroller);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section tabIndex={0} aria-label={label} className="overflow-x-auto">
-      {children}
-    </section>
+    <div className="relative">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section ref={scroller} tabIndex={0} aria-label={label} className="overflow-x-auto">
+        {children}
+      </section>
+      {isCut && <CutEdge />}
+    </div>
   );
 }
 

@@ -2,14 +2,16 @@ import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query
 import clsx from 'clsx';
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
-import { formatCount } from '../format/format.ts';
+import { formatCount, usdDigitsOf } from '../format/format.ts';
 import { Button } from './button.tsx';
 import { SelectField } from './field.tsx';
 import { EmptyState, ErrorState, TableLoading } from './surface.tsx';
+import { Usd } from './text.tsx';
 
 export interface Column<Row> {
   readonly title: string;
-  readonly cell: (row: Row) => ReactNode;
+  /** `rows` are all that the table shows. */
+  readonly cell: (row: Row, rows: readonly Row[]) => ReactNode;
   /** Numbers stand at the right. */
   readonly numeric?: boolean;
   /** On narrow screens this column heads the row's card. */
@@ -21,6 +23,21 @@ export interface Column<Row> {
   /** Whether a row's value deserves a place on narrow screens. Default: always. */
   readonly onNarrow?: (row: Row) => boolean;
 }
+
+/** A column of amounts in USD, which have the same number of digits. A row without an amount shows a dash. */
+export const usdColumn = <Row,>(
+  title: string,
+  usdOf: (row: Row) => number | null,
+  more: Partial<Column<Row>> = {},
+): Column<Row> => ({
+  title,
+  numeric: true,
+  cell: (row, rows) => {
+    const usd = usdOf(row);
+    return usd === null ? '–' : <Usd usd={usd} digits={usdDigitsOf(rows.map(usdOf))} />;
+  },
+  ...more,
+});
 
 export interface TableProps<Row> {
   /** Names the table for screen readers. */
@@ -97,7 +114,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, pageSize = Number.P
                       {column.title}
                     </span>
                   )}
-                  {column.cell(row)}
+                  {column.cell(row, shown)}
                 </td>
               ))}
             </tr>

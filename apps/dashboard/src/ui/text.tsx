@@ -1,6 +1,13 @@
 import clsx from 'clsx';
 import { Fragment, type ReactNode } from 'react';
-import { formatExactUsd, formatInstant, formatRelative, formatUsd } from '../format/format.ts';
+import {
+  formatExactUsd,
+  formatInstant,
+  formatRelative,
+  formatUsd,
+  formatUsdIn,
+  type UsdDigits,
+} from '../format/format.ts';
 
 /** A moment in words ("3 hours ago"), with date and time on hover. */
 export function Instant({ at }: { at: string }) {
@@ -69,9 +76,9 @@ export function ShareBar({ share, tone }: { share: number; tone: 'accent' | 'war
   );
 }
 
-/** An amount in USD as people read it. The exact amount shows on hover. */
-export function Usd({ usd }: { usd: number }) {
-  const shown = formatUsd(usd);
+/** An amount in USD as people read it; in a column, with the digits of all others. The exact amount shows on hover. */
+export function Usd({ usd, digits }: { usd: number; digits?: UsdDigits }) {
+  const shown = digits === undefined ? formatUsd(usd) : formatUsdIn(digits, usd);
   const exact = formatExactUsd(usd);
   return <span title={shown === exact ? undefined : exact}>{shown}</span>;
 }

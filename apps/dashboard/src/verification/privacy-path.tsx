@@ -5,6 +5,7 @@ import { type Way, ways } from '../pages/playground/playground-search.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 
+/** Each privacy mode in words. */
 export const wayWords: Readonly<Record<Way, { readonly label: string; readonly text: string }>> = {
   private: {
     label: 'Private flow',
@@ -34,7 +35,7 @@ interface Stop {
 
 const control: Stop = { gets: 'key', knows: 'Who you are. No content.' };
 
-/** Who learns what, by way. */
+/** Who learns what in each mode. */
 const pathOf: Readonly<Record<Way, Readonly<Record<Place, Stop>>>> = {
   private: {
     you: { knows: 'Your key and your content.' },
@@ -179,14 +180,14 @@ export function PrivacyPath({ label, way, names = {}, marks = {}, evidence }: Pr
   );
 }
 
-/** The same picture for each way to send a request. */
+/** The same picture for each privacy mode. */
 export function ThreeModes() {
   const [way, setWay] = useState<Way>('private');
   return (
     <section className="min-w-0">
       <h2 className="mb-3 text-lg font-semibold tracking-tight">Who learns what</h2>
       <Tabs
-        label="Ways to send a request"
+        label="Privacy modes"
         value={way}
         onChange={setWay}
         tabs={ways.map((value) => ({

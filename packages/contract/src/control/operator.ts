@@ -13,6 +13,7 @@ export const accountAnswerSchema = z.strictObject({
   id: z.uuid(),
   /** Null if no person signs in to it. */
   email: z.string().nullable(),
+  name: z.string().nullable().describe('As its person wrote it. Null if no person signs in to it.'),
   /** `deleted`: by its owner or an operator. No user belongs to it any more. */
   state: z.enum(['active', 'disabled', 'deleted']),
   is_operator: z.boolean(),
@@ -126,6 +127,10 @@ export const providerListAnswerSchema = z.strictObject({
       /** Requests that brokers measured in 24 hours. */
       requests: z.int(),
       success_rate: z.number().nullable(),
+      ttft_ms: z
+        .strictObject({ p50: z.number(), p90: z.number() })
+        .nullable()
+        .describe('The time to the first token of streamed answers of all its routes. Null below ten.'),
       spent_this_month_usd: usd,
     }),
   ),

@@ -44,7 +44,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
         <TextField
           {...form.text('low_balance_usd')}
           label="Warn me below"
-          hint="USD. Empty: never."
+          hint="In $. Empty: never."
           className="max-w-xs"
         />
         <SwitchField
@@ -60,7 +60,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
         />
         {isAuto && (
           <div className="grid gap-4 sm:grid-cols-3">
-            <TextField {...form.text('auto_top_up.threshold_usd')} label="When below" hint="USD" />
+            <TextField {...form.text('auto_top_up.threshold_usd')} label="When below" hint="In $" />
             <SelectField
               {...form.choice('auto_top_up.package_id')}
               label="Buy"
@@ -72,7 +72,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
             <TextField
               {...form.text('auto_top_up.monthly_limit_usd')}
               label="Monthly limit"
-              hint="USD, fees included"
+              hint="In $, fees included"
             />
           </div>
         )}

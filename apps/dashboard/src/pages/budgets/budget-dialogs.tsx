@@ -16,7 +16,7 @@ interface DialogProps {
 const LimitField = ({ form }: { form: FormFields<{ limit_usd: number }> }) => (
   <TextField
     {...form.text('limit_usd')}
-    label="Limit in USD per month"
+    label="Limit ($ per month)"
     hint="Counts the whole present month (UTC). 0 stops all requests that cost something."
   />
 );

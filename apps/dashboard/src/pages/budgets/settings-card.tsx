@@ -55,7 +55,7 @@ function SettingsForm({ workspace, settings }: { workspace: WorkspaceAnswer; set
     <Form form={form} action="Save" look="plain" className="space-y-5">
       <TextField
         {...form.text('member_budget_usd')}
-        label="Budget of each member, in USD per month"
+        label="Budget of each member ($ per month)"
         hint="For members without a budget of their own, also for those who join later. Not for the owner, who pays. Empty: none."
         className="max-w-md"
       />

@@ -71,7 +71,7 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
               : form.text('credit_limit_usd', {
                   accepts: (usd) => isAmount(usd) && (most === undefined || Number(usd) <= most),
                 }))}
-            label="Spending limit (USD)"
+            label="Spending limit ($)"
             hint={most === undefined ? undefined : `At most ${formatUsd(most)}, by the workspace’s policy.`}
             disabled={isUnlimited || isOver}
           />

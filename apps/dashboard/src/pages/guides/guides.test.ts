@@ -1,7 +1,8 @@
 import { lexer, type Token, type Tokens, walkTokens } from 'marked';
 import { expect, it } from 'vitest';
 import { readDiagram } from './diagram.tsx';
-import { findGuides, guideAt, guideLink, guides, headingId } from './guides.ts';
+import { forDeployment } from './for-deployment.ts';
+import { findGuides, grouped, guideAt, guideLink, guides, headingId, sectionsOf } from './guides.ts';
 
 /** All tokens of a type in a guide. */
 function tokensOf<Found extends Token>(text: string, type: Found['type']): Found[] {
@@ -65,6 +66,43 @@ it('reads boxes, groups and arrows of each kind', () => {
   expect(readDiagram('stateDiagram-v2\n [*] --> Held: a ticket\n Held --> [*]').arrows).toEqual([
     { from: 'Start', to: 'Held', label: 'a ticket', ...head },
     { from: 'Held', to: 'End', label: '', ...head },
+  ]);
+});
+
+const deployment = {
+  controlOrigin: 'https://control.acme.example',
+  confidentialOrigin: 'https://api.acme.example',
+  key: 'sotto_inf_KEY',
+  email: 'ann@acme.example',
+  models: { 'demo/chat': 'acme/small' },
+};
+const ofUsers = grouped(guides).flatMap(({ isOfUsers, pages }) => (isOfUsers ? pages : []));
+
+it('no guide of users needs a checkout', () => {
+  expect(ofUsers.length).toBeGreaterThan(30);
+  for (const { path, text } of ofUsers.filter((guide) => guide.path !== 'reference/simulation')) {
+    const shown = forDeployment(text, deployment).replaceAll(/<!--[^>]*-->/g, '');
+    expect(shown.match(/.*(?:npm start|\.sotto\/env|npm run |a checkout|--allow-simulated |demo\/chat).*/g), path).toBe(
+      null,
+    );
+  }
+});
+
+it('a guide has the addresses of the deployment, and the key of its reader', () => {
+  const python = forDeployment(guideAt('tools/python')?.text ?? '', deployment);
+  expect(python).toContain('export BASE_URL=https://api.acme.example/v1\nexport INFERENCE_KEY=sotto_inf_KEY\n');
+  expect(python).toContain('model="acme/small"');
+  const routing = forDeployment(guideAt('use/routing-preferences')?.text ?? '', deployment);
+  expect(routing).toContain(
+    '```sh\nexport BASE_URL=https://api.acme.example/v1\nexport INFERENCE_KEY=sotto_inf_KEY\ncurl',
+  );
+  expect(routing).toContain('export CONTROL_URL=https://control.acme.example/v1\nexport EMAIL=ann@acme.example\n');
+});
+
+it('a guide lists its sections', () => {
+  expect(sectionsOf('# One\n## Two `words`\n### Three\n## Four')).toEqual([
+    { id: 'two-words', title: 'Two words' },
+    { id: 'four', title: 'Four' },
   ]);
 });
 

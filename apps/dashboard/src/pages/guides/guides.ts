@@ -1,3 +1,6 @@
+import { lexer } from 'marked';
+import { forReaders } from './for-deployment.ts';
+
 /** A page of the documentation. */
 export interface Guide {
   /** Its path in the documentation without `.md`, and so in the address of the page: `use/billing`. */
@@ -5,6 +8,9 @@ export interface Guide {
   readonly title: string;
   readonly text: string;
 }
+
+/** Titles that say for whom a page is, where its own is read beside the others of a checkout. */
+const titles: Readonly<Record<string, string>> = { 'start/quickstart.md': 'Quickstart on your own machine' };
 
 const root = '../../../../../docs/';
 const index = 'README';
@@ -14,45 +20,67 @@ export const guides: readonly Guide[] = Object.entries(
   import.meta.glob<string>('../../../../../docs/**/*.md', { query: '?raw', import: 'default', eager: true }),
 ).map(([file, text]) => ({
   path: file.slice(root.length, -'.md'.length),
-  title: /^# (.+)$/m.exec(text)?.[1] ?? file,
-  text,
+  title: titles[file.slice(root.length)] ?? /^# (.+)$/m.exec(text)?.[1] ?? file,
+  text: forReaders(text),
 }));
 
-/** The guide of an address; the index for an empty one. */
-export const guideAt = (path: string): Guide | undefined =>
-  guides.find((guide) => guide.path === (path === '' ? index : path));
+/** The guide of an address. */
+export const guideAt = (path: string): Guide | undefined => guides.find((guide) => guide.path === path);
 
-/** The folders in the order in which readers need them. Pages outside a folder are about the whole. */
-const groups: readonly (readonly [folder: string, title: string])[] = [
-  ['start', 'Start'],
-  ['use', 'Use'],
-  ['tools', 'Tools'],
-  ['concepts', 'Concepts'],
-  ['operate', 'Operate'],
-  ['reference', 'Reference'],
-  ['', 'Design'],
-  ['decisions', 'Decisions'],
-  ['contribute', 'Contribute'],
-];
+/** The groups in the order in which readers need them, each of folders and single pages. Pages outside a folder are about the whole. */
+const groups = [
+  { title: 'Tools', folders: ['tools'], isOfUsers: true },
+  { title: 'Use', folders: ['use'], isOfUsers: true },
+  { title: 'Concepts', folders: ['concepts'], isOfUsers: true },
+  { title: 'Reference', folders: ['reference', 'start/troubleshooting'], isOfUsers: true },
+  {
+    title: 'Run Sotto yourself',
+    folders: ['start/quickstart', 'operate', 'reference/configuration', 'reference/provider-fields'],
+    isOfUsers: false,
+  },
+  { title: 'Design', folders: [''], isOfUsers: false },
+  { title: 'Decisions', folders: ['decisions'], isOfUsers: false },
+  { title: 'Contribute', folders: ['contribute'], isOfUsers: false },
+] as const;
+
+const ownGroup: ReadonlySet<string> = new Set(groups.flatMap(({ folders }) => folders));
 
 const folderOf = ({ path }: Guide): string => path.slice(0, Math.max(0, path.indexOf('/')));
 
-/** Guides under the title of their folder. */
-export const grouped = (
-  found: readonly Guide[],
-): readonly { readonly title: string; readonly pages: readonly Guide[] }[] =>
+export interface GuideGroup {
+  readonly title: string;
+  /** Whether it is for people who use a deployment, and not for those who run one or change its code. */
+  readonly isOfUsers: boolean;
+  readonly pages: readonly Guide[];
+}
+
+/** Guides under the title of their group. */
+export const grouped = (found: readonly Guide[]): readonly GuideGroup[] =>
   groups
-    .map(([folder, title]) => ({
+    .map(({ title, folders, isOfUsers }) => ({
       title,
-      pages: found.filter((guide) => folderOf(guide) === folder && guide.path !== index),
+      isOfUsers,
+      pages: folders.flatMap((folder) =>
+        found.filter((guide) =>
+          ownGroup.has(guide.path) ? guide.path === folder : guide.path !== index && folderOf(guide) === folder,
+        ),
+      ),
     }))
     .filter(({ pages }) => pages.length > 0);
+
+/** The sections of a guide, for its table of contents. */
+export const sectionsOf = (text: string): readonly { readonly id: string; readonly title: string }[] =>
+  lexer(text).flatMap((token) =>
+    token.type === 'heading' && token.depth === 2
+      ? [{ id: headingId(token.text as string), title: (token.text as string).replaceAll('`', '') }]
+      : [],
+  );
 
 /** The guides in which all typed words occur; those with them in their title come first. */
 export function findGuides(typed: string): readonly Guide[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
-  const found = guides.filter(({ title, text }) => has(`${title} ${text}`));
+  const found = guides.filter(({ path, title, text }) => path !== index && has(`${title} ${text}`));
   return [...found.filter(({ title }) => has(title)), ...found.filter(({ title }) => !has(title))];
 }
 

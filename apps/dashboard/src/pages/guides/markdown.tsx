@@ -52,10 +52,14 @@ function block(token: Token, place: Place): ReactNode {
       );
     }
     case 'list': {
-      const { ordered, items } = token as Tokens.List;
+      const { ordered, items, start } = token as Tokens.List;
       const List = ordered ? 'ol' : 'ul';
       return (
-        <List className={ordered ? 'max-w-prose list-decimal space-y-1 pl-6' : 'max-w-prose list-disc space-y-1 pl-6'}>
+        // A step that is followed by a command ends its list, so the next list goes on with its number.
+        <List
+          {...(ordered && start !== '' ? { start } : {})}
+          className={ordered ? 'max-w-prose list-decimal space-y-1 pl-6' : 'max-w-prose list-disc space-y-1 pl-6'}
+        >
           {each(items, (item) => (
             <li>{blocks((item as Tokens.ListItem).tokens, place)}</li>
           ))}

@@ -1,31 +1,28 @@
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';
 import { budgetsQuery } from '../../api/budgets.ts';
 import { keysQuery } from '../../api/keys.ts';
-import { accountQuery, balanceQuery, billingCatalogQuery, membersQuery, uptimeQuery } from '../../api/queries.ts';
-import { usageSumsQuery } from '../../api/usage.ts';
+import { accountQuery, balanceQuery, billingCatalogQuery, measurementsQuery, membersQuery } from '../../api/queries.ts';
 import { signInMethodsQuery, useSignedIn } from '../../session/session.ts';
 import { linkClass } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { billingSettingsQuery, monthlyGrantQuery } from '../billing/billing.ts';
-import { addDays, dayAt } from '../usage/days.ts';
 import { type Concern, concernsOf, type Funds } from './attention.ts';
+import { homeSums } from './home-queries.ts';
 import { dailyRate, daysLeft } from './overview-figures.ts';
 
 /** The balance that pays for a workspace, for its owner. Undefined for others, and until it is loaded. */
-export function useFunds({ role }: WorkspaceAnswer): Funds | undefined {
+export function useFunds({ id, role }: WorkspaceAnswer): Funds | undefined {
   const enabled = role === 'owner';
-  const today = dayAt(Date.now());
   const { data: balance } = useQuery({ ...balanceQuery, enabled });
   const { data: catalog } = useQuery({ ...billingCatalogQuery, enabled });
   const isGrant = catalog?.mode === 'none';
   const grant = useQuery({ ...monthlyGrantQuery, enabled: enabled && isGrant });
   const settings = useQuery({ ...billingSettingsQuery, enabled: enabled && catalog?.mode === 'prepaid' });
   // The balance pays for every workspace of the account.
-  const filters = { from: addDays(today, -6), to: addDays(today, 1) };
-  const { data: week } = useQuery({ ...usageSumsQuery(filters, ['day']), enabled });
+  const { data: week } = useQuery({ ...homeSums(id, Date.now()).week, enabled });
   if (balance === undefined || week === undefined || (isGrant ? grant : settings).isPending) return undefined;
   return {
     availableUsd: balance.available,
@@ -51,13 +48,13 @@ export function AttentionCard({ workspace, funds, models }: AttentionCardProps) 
   const budgets = useQuery(budgetsQuery(workspace.id));
   const keys = useQuery(keysQuery(workspace.id));
   const members = useQuery(membersQuery(workspace.id));
-  const uptimes = useQueries({ queries: (models ?? []).map(uptimeQuery) });
+  const measurements = useQuery(measurementsQuery);
   // A sentence that all is well would be wrong while something is unknown.
   const isKnown =
     (workspace.role !== 'owner' || funds !== undefined) &&
     models !== undefined &&
     [methods, account, budgets, keys, members].every(({ data }) => data !== undefined) &&
-    uptimes.every(({ isPending }) => !isPending);
+    !measurements.isPending;
   const concerns = concernsOf({
     now: Date.now(),
     role: workspace.role,
@@ -70,7 +67,7 @@ export function AttentionCard({ workspace, funds, models }: AttentionCardProps) 
       keys: keys.data && new Map(keys.data.map(({ id, name }) => [id, name])),
     },
     isUnconfirmed: user?.emailVerified === false && methods.data !== undefined && methods.data.mail !== 'none',
-    uptimes: uptimes.flatMap(({ data }) => data ?? []),
+    measured: (models ?? []).map((model) => ({ model, routes: measurements.data?.get(model) ?? [] })),
   });
   if (concerns.length === 0 && !isKnown) return null;
   return (

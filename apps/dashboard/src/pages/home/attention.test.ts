@@ -9,7 +9,7 @@ const at = '2026-03-01T00:00:00Z';
 const names = { members: new Map([['ben', 'ben@people.example']]), keys: new Map([['k1', 'laptop']]) };
 const calm: AttentionFacts = {
   ...{ now, role: 'admin', ownAccountId: undefined, funds: undefined, budgets: [], keys: [], names },
-  ...{ isUnconfirmed: false, uptimes: [] },
+  ...{ isUnconfirmed: false, measured: [] },
 };
 const texts = (facts: Partial<AttentionFacts>): readonly string[] =>
   concernsOf({ ...calm, ...facts }).map(({ tone, text }) => `${tone}: ${text}`);
@@ -147,7 +147,7 @@ it('names the provider of a model that failed often in the last day', () => {
     model: 'acme/small',
     routes: [route('acme', 0.8), route('beta', 0.99), route('c', null)],
   };
-  expect(concernsOf({ ...calm, uptimes: [uptime] })).toMatchObject([
+  expect(concernsOf({ ...calm, measured: [uptime] })).toMatchObject([
     {
       text: 'acme had an incident with acme/small: 80% of requests succeeded in the last 24 hours.',
       to: '/models',

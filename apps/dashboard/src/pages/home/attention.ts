@@ -1,4 +1,4 @@
-import type { UptimeAnswer } from '@sotto/contract/control/catalog';
+import type { MeasurementsAnswer } from '@sotto/contract/control/catalog';
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
@@ -47,8 +47,8 @@ export interface AttentionFacts {
   readonly names: Names;
   /** The address can be confirmed, and is not. */
   readonly isUnconfirmed: boolean;
-  /** Of the models in use. */
-  readonly uptimes: readonly UptimeAnswer[];
+  /** How the routes of the models in use did in the last 24 hours. */
+  readonly measured: MeasurementsAnswer['data'];
 }
 
 const dayMs = 86_400_000;
@@ -65,7 +65,7 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
     ...concernsOfBudgets(facts),
     ...concernsOfKeys(facts),
     ...concernsOfExpiry(facts),
-    ...incidents(facts.uptimes),
+    ...incidents(facts.measured),
     ...(facts.isUnconfirmed ? [unconfirmed] : []),
     ...(facts.ownAccountId !== undefined &&
     isRoleAtLeast(facts.role, 'member') &&
@@ -195,9 +195,9 @@ function concernsOfKeys(facts: AttentionFacts): readonly Concern[] {
   return together(concerns, 'key', (count) => `${count} are at or near their limit.`);
 }
 
-const incidents = (uptimes: readonly UptimeAnswer[]): readonly Concern[] =>
+const incidents = (measured: MeasurementsAnswer['data']): readonly Concern[] =>
   together(
-    uptimes.flatMap(({ model, routes }) =>
+    measured.flatMap(({ model, routes }) =>
       routes.flatMap(({ provider, success_rate: success }, place): Concern[] =>
         success === null || success >= leastSuccess
           ? []

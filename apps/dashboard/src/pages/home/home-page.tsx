@@ -9,6 +9,9 @@ import { Card, Loading, Page, PagePending } from '../../ui/surface.tsx';
 const Home = lazyPage(() => import('./overview.tsx'), 'Home');
 const ThreeModes = lazyPage(() => import('../../verification/privacy-path.tsx'), 'ThreeModes');
 
+/** Loads the script of the overview and of its plot. A script that is missing is asked for again by the page. */
+export const preloadHome = (): void => void Promise.allSettled([Home.preload?.(), import('../../ui/plot-drawing.tsx')]);
+
 /** `/`: an introduction for visitors. For signed-in users the first steps and, once they sent a request, the overview. */
 export function HomePage() {
   const user = useSignedIn();

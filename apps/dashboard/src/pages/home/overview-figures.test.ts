@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dailyRate, daysLeft, figuresOf, firstTokenWithin, overviewDays, topsOf } from './overview-figures.ts';
+import { overviewDays } from '../usage/days.ts';
+import { dailyRate, daysLeft, figuresOf, firstTokenWithin, topsOf } from './overview-figures.ts';
 
 const now = Date.parse('2026-03-11T00:00:00Z');
 const none = { failed: 0, cancelled: 0, estimated: 0, prompt_tokens: 0 };

@@ -1,14 +1,8 @@
 import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
 import { formatMs } from '../../format/format.ts';
 import { projectedUsd } from '../budgets/budget-rules.ts';
-import { addDays, dayAt, monthFrom } from '../usage/days.ts';
+import { addDays, dayAt, monthFrom, overviewDays } from '../usage/days.ts';
 import type { UsageSumsRow } from '../usage/usage-points.ts';
-
-/** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
-export function overviewDays(now: number): { readonly from: string; readonly last30: string; readonly to: string } {
-  const today = dayAt(now);
-  return { from: monthFrom(today, -1), last30: addDays(today, -29), to: addDays(today, 1) };
-}
 
 interface Sum {
   readonly usd: number;

@@ -1,13 +1,13 @@
 import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { budgetsQuery } from '../../api/budgets.ts';
 import { keysQuery } from '../../api/keys.ts';
-import { accountQuery, capabilitiesQuery, membersQuery } from '../../api/queries.ts';
-import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
+import { accountQuery, billingCatalogQuery, capabilitiesQuery, membersQuery } from '../../api/queries.ts';
+import { usageSumsQuery } from '../../api/usage.ts';
 import {
   formatBalance,
   formatCount,
@@ -18,25 +18,21 @@ import {
   formatShare,
   formatShortDay,
   formatUsd,
+  usdDigitsOf,
 } from '../../format/format.ts';
+import { rememberHome } from '../../session/last-home.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.tsx';
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { workspaceGrantsQuery } from '../apps/apps.ts';
-import { addDays, stepsOf } from '../usage/days.ts';
+import { addDays, overviewDays, stepsOf } from '../usage/days.ts';
 import { formatDays } from './attention.ts';
 import { AttentionCard, useFunds } from './attention-card.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import {
-  figuresOf,
-  firstTokenWithin,
-  type OverviewFigures,
-  overviewDays,
-  type Top,
-  topsOf,
-} from './overview-figures.ts';
+import { homeSums, startHome } from './home-queries.ts';
+import { figuresOf, firstTokenWithin, type OverviewFigures, type Top, topsOf } from './overview-figures.ts';
 
 /** The home of a signed-in user: the first steps and, once the workspace has a request, its overview. */
 export function Home() {
@@ -58,11 +54,14 @@ const mostDays = 400;
 
 function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
   const now = Date.now();
-  const filters = (from: string, to: string): UsageFilters => ({ from, to, workspace_id: workspace.id });
-  const { from, last30, to } = overviewDays(now);
-  const recent = useQuery({ ...usageSumsQuery(filters(from, to), ['day']), refetchInterval: refreshMs });
+  const { from, to } = overviewDays(now);
+  useStart(workspace);
+  const recent = useQuery({ ...homeSums(workspace.id, now).days, refetchInterval: refreshMs });
   const isQuiet = recent.data?.total.requests === 0;
-  const older = useQuery({ ...usageSumsQuery(filters(addDays(to, -mostDays), from), ['month']), enabled: isQuiet });
+  const older = useQuery({
+    ...usageSumsQuery({ from: addDays(to, -mostDays), to: from, workspace_id: workspace.id }, ['month']),
+    enabled: isQuiet,
+  });
   // The first steps stay after the first request, because they hold a key that is shown once.
   const [isFirst, setFirst] = useState<boolean>();
   const isEmpty =
@@ -88,24 +87,38 @@ function HomeOf({ workspace }: { workspace: WorkspaceAnswer }) {
         </Link>
       }
     >
-      <Overview workspace={workspace} rows={recent.data.data} filters={filters(last30, to)} />
+      <Overview workspace={workspace} rows={recent.data.data} />
     </Page>
   );
+}
+
+/** Asks for everything that the overview of a workspace shows, and remembers it for the next visit. */
+function useStart({ id: workspaceId, role }: WorkspaceAnswer): void {
+  const client = useQueryClient();
+  const { data: catalog } = useQuery({ ...billingCatalogQuery, enabled: role === 'owner' });
+  const { data: capabilities } = useQuery(capabilitiesQuery);
+  useEffect(() => {
+    if (capabilities === undefined || (role === 'owner' && catalog === undefined)) return;
+    rememberHome({ workspaceId, role, billing: catalog?.mode, hasApps: capabilities.connected_apps.enabled });
+  }, [workspaceId, role, catalog, capabilities]);
+  useEffect(() => {
+    startHome(client, { workspaceId, role, billing: undefined, hasApps: false }, Date.now());
+  }, [client, workspaceId, role]);
 }
 
 interface OverviewProps {
   readonly workspace: WorkspaceAnswer;
   readonly rows: Parameters<typeof figuresOf>[0];
-  /** The last 30 days of the workspace. */
-  readonly filters: UsageFilters;
 }
 
-function Overview({ workspace, rows, filters }: OverviewProps) {
-  const models = useQuery({ ...usageSumsQuery(filters, ['model']), refetchInterval: refreshMs });
+function Overview({ workspace, rows }: OverviewProps) {
+  const now = Date.now();
+  const { last30, to } = overviewDays(now);
+  const models = useQuery({ ...homeSums(workspace.id, now).models, refetchInterval: refreshMs });
   const funds = useFunds(workspace);
   const tops = models.data && topsOf(models.data.data, ({ model = '' }) => ({ id: model, name: model }));
   const costs = new Map(rows.map(({ day, cost }) => [day, cost]));
-  const days = stepsOf({ from: filters.from, to: addDays(filters.to, -1) });
+  const days = stepsOf({ from: last30, to: addDays(to, -1) });
   return (
     <>
       <AttentionCard
@@ -115,7 +128,7 @@ function Overview({ workspace, rows, filters }: OverviewProps) {
       />
       <Tiles
         workspace={workspace}
-        figures={figuresOf(rows, Date.now())}
+        figures={figuresOf(rows, now)}
         funds={funds}
         firstTokens={models.data?.first_token}
       />
@@ -124,7 +137,7 @@ function Overview({ workspace, rows, filters }: OverviewProps) {
           <Plot
             title="Cost by day"
             hideTitle
-            unit="USD, by day"
+            unit="$, by day"
             kind="stack"
             series={[{ id: 'cost', name: 'Cost' }]}
             points={days.map((day) => ({ x: day, values: [costs.get(day) ?? 0] }))}
@@ -140,7 +153,7 @@ function Overview({ workspace, rows, filters }: OverviewProps) {
           </Loaded>
         </Card>
       </div>
-      {isRoleAtLeast(workspace.role, 'member') && <KeysAndMembers workspace={workspace} filters={filters} />}
+      {isRoleAtLeast(workspace.role, 'member') && <KeysAndMembers workspace={workspace} />}
     </>
   );
 }
@@ -246,9 +259,9 @@ function Tile({ name, value, note }: { name: string; value: ReactNode; note: Rea
 }
 
 /** The largest keys and, for admins, members. Members see their own keys. */
-function KeysAndMembers({ workspace, filters }: { workspace: WorkspaceAnswer; filters: UsageFilters }) {
+function KeysAndMembers({ workspace }: { workspace: WorkspaceAnswer }) {
   const isAdmin = isRoleAtLeast(workspace.role, 'admin');
-  const sums = useQuery({ ...usageSumsQuery(filters, ['key_id']), refetchInterval: refreshMs });
+  const sums = useQuery({ ...homeSums(workspace.id, Date.now()).keys, refetchInterval: refreshMs });
   const keys = useQuery(keysQuery(workspace.id));
   const account = useQuery(accountQuery);
   const members = useQuery(membersQuery(workspace.id));
@@ -314,6 +327,7 @@ interface TopsProps {
 
 function Tops({ tops, linkOf }: TopsProps) {
   if (tops.length === 0) return <p className="text-sm text-muted">No requests in these days.</p>;
+  const digits = usdDigitsOf(tops.map(({ usd }) => usd));
   return (
     <ol className="space-y-3">
       {tops.map(({ id, name, share, usd, requests }) => (
@@ -327,12 +341,13 @@ function Tops({ tops, linkOf }: TopsProps) {
               </Link>
             )}
             <span className="shrink-0 font-medium tabular-nums">
-              <Usd usd={usd} />
+              <Usd usd={usd} digits={digits} />
             </span>
           </div>
-          <div className="mt-1 grid grid-cols-[1fr_auto] items-center gap-4">
+          {/* The column of the text has one width, so that the bars can be compared. */}
+          <div className="mt-1 grid grid-cols-[1fr_10.5rem] items-center gap-4">
             <ShareBar share={share} tone="accent" />
-            <span className="text-sm text-muted tabular-nums">
+            <span className="text-right text-sm text-muted tabular-nums">
               {formatShare(share)} · {formatCountOf(requests, 'request')}
             </span>
           </div>

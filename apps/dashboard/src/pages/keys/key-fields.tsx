@@ -80,7 +80,7 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
     <>
       {name}
       {isLocked('credit_limit_usd') ? (
-        <SetByAdmin label="Limit in USD" value={formatUsd(apiKey?.credit_limit_usd ?? 0)} />
+        <SetByAdmin label="Limit ($)" value={formatUsd(apiKey?.credit_limit_usd ?? 0)} />
       ) : (
         <TextField
           {...form.text('credit_limit_usd', {
@@ -88,7 +88,7 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
             accepts: (usd) => usd !== 0 && (usd == null || most === undefined || usd <= most),
             mistake: `Enter an amount above 0, such as 5 or 0.50, at most ${most === undefined ? '1,000,000' : formatUsd(most)}. Leave it empty for ${most === undefined ? 'no limit' : formatUsd(most)}.`,
           })}
-          label="Limit in USD"
+          label="Limit ($)"
           hint={`The total that it can spend. ${most === undefined ? 'Empty: only the balance limits it.' : `At most ${formatUsd(most)}, by the workspace’s policy.`}${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
           placeholder={most === undefined ? 'No limit' : formatUsd(most)}
         />

@@ -16,7 +16,7 @@ export function ModelRoutes({ model }: { model: ModelAnswer }) {
       <Table caption={`Routes of ${model.name}`} columns={columnsFor(model)} rows={routes} rowKey={keyOf} />
       <TierPromises of={tiersOf(routes)}>
         {isText && (
-          <li>Prices are in USD per million tokens. You pay the price of the route that answered, never more.</li>
+          <li>Prices are in $ per million tokens. You pay the price of the route that answered, never more.</li>
         )}
       </TierPromises>
     </Card>

@@ -33,6 +33,7 @@ export function AccountDetailPage() {
             <Card title="Account">
               <Facts
                 facts={[
+                  ...(account.name === null ? [] : [{ name: 'Name', value: account.name }]),
                   { name: 'State', value: <AccountState account={account} /> },
                   { name: 'Balance', value: <Usd usd={account.balance_usd} /> },
                   ...(account.monthly_grant === null
@@ -80,7 +81,7 @@ function CreditCard({ account: { id } }: { account: AccountAnswer }) {
       <Form form={form} action="Credit">
         <TextField
           {...form.text('amount_usd', { mistake: 'Enter an amount above 0, such as 12.50, at most 1,000,000.' })}
-          label="Amount in USD"
+          label="Amount ($)"
         />
         <TextField {...form.text('reference')} label="Reference" />
       </Form>
@@ -108,7 +109,7 @@ function GrantCard({ account: { id, monthly_grant: grant } }: { account: Account
       <Form form={form} action="Change">
         <TextField
           {...form.text('amount_usd')}
-          label="USD a month"
+          label="$ a month"
           hint="Leave it empty for the amount that every account gets."
         />
       </Form>

@@ -8,24 +8,28 @@ import { linkClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
-import { type Column, PagedTable } from '../../ui/table.tsx';
-import { Usd } from '../../ui/text.tsx';
+import { type Column, PagedTable, usdColumn } from '../../ui/table.tsx';
 import { accountsQuery } from './operator-queries.ts';
 
 const columns: readonly Column<AccountAnswer>[] = [
   {
     title: 'Account',
     heading: true,
-    cell: ({ id, email }) => (
-      <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} wrap-anywhere`}>
-        {email ?? id}
-      </Link>
+    cell: ({ id, email, name }) => (
+      <>
+        <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={`${linkClass} wrap-anywhere`}>
+          {email ?? id}
+        </Link>
+        {name !== null && name !== email && (
+          <span className="block text-xs font-normal wrap-anywhere text-muted">{name}</span>
+        )}
+      </>
     ),
   },
   { title: 'State', cell: (account) => <AccountState account={account} /> },
-  { title: 'Balance', numeric: true, cell: ({ balance_usd }) => <Usd usd={balance_usd} /> },
-  { title: 'Used this month', numeric: true, cell: ({ used_this_month_usd }) => <Usd usd={used_this_month_usd} /> },
-  { title: 'Paid this month', numeric: true, cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} /> },
+  usdColumn('Balance', ({ balance_usd }) => balance_usd),
+  usdColumn('Used this month', ({ used_this_month_usd }) => used_this_month_usd),
+  usdColumn('Paid this month', ({ spent_this_month_usd }) => spent_this_month_usd),
   { title: 'Last used', cell: ({ last_used_on }) => (last_used_on === null ? 'Never' : formatDay(last_used_on)) },
 ];
 

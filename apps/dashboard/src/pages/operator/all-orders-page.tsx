@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { Badge } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
-import { type Column, PagedTable } from '../../ui/table.tsx';
-import { Instant, Usd } from '../../ui/text.tsx';
+import { type Column, PagedTable, usdColumn } from '../../ui/table.tsx';
+import { Instant } from '../../ui/text.tsx';
 import { railWords, statusWords } from '../billing/billing.ts';
 import { allOrdersQuery } from './operator-queries.ts';
 
@@ -29,7 +29,7 @@ const columns: readonly Column<OperatorOrderPage['data'][number]>[] = [
     ),
   },
   { title: 'Paid by', cell: ({ rail }) => railWords[rail].name },
-  { title: 'Total', numeric: true, cell: ({ total }) => <Usd usd={total} /> },
+  usdColumn('Total', ({ total }) => total),
 ];
 
 /** `/operator/orders`: the orders of all accounts. */

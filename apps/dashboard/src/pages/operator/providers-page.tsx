@@ -1,10 +1,9 @@
 import type { ProviderListAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
-import { formatCount, formatShare } from '../../format/format.ts';
+import { formatCount, formatMs, formatShare } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card, Loaded, Page } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { Usd } from '../../ui/text.tsx';
+import { type Column, Table, usdColumn } from '../../ui/table.tsx';
 import { providersQuery } from './operator-queries.ts';
 
 const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
@@ -14,7 +13,7 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
     cell: ({ routes, penalized_routes: penalized }) => (
       <span className="inline-flex flex-wrap items-center gap-2">
         {formatCount(routes)}
-        {penalized > 0 && <Badge tone="warn">{formatCount(penalized)} failing</Badge>}
+        {penalized > 0 && <Badge tone="warn">{formatCount(penalized)} passed over</Badge>}
       </span>
     ),
   },
@@ -25,10 +24,16 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
     cell: ({ success_rate }) => (success_rate === null ? '–' : formatShare(success_rate)),
   },
   {
-    title: 'Charged this month',
+    title: 'First token, median',
     numeric: true,
-    cell: ({ spent_this_month_usd }) => <Usd usd={spent_this_month_usd} />,
+    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : formatMs(ttft_ms.p50)),
   },
+  {
+    title: 'Slowest tenth',
+    numeric: true,
+    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : `over ${formatMs(ttft_ms.p90)}`),
+  },
+  usdColumn('Charged this month', ({ spent_this_month_usd }) => spent_this_month_usd),
 ];
 
 /** `/operator/providers`: the health of the providers, and what customers paid for their answers. */

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { formatCount, formatCountOf, formatMonth } from '../../format/format.ts';
 import { linkClass } from '../../ui/button.tsx';
-import { type Column, PagedTable } from '../../ui/table.tsx';
+import { type Column, PagedTable, usdColumn } from '../../ui/table.tsx';
 import { Truncated, Usd } from '../../ui/text.tsx';
 import { addDays, dayAt, monthFrom } from '../usage/days.ts';
 import { type SpendFilters, spendQuery } from './operator-queries.ts';
@@ -30,7 +30,7 @@ const columns: readonly Column<SpendRow>[] = [
   { title: 'Workspace', cell: ({ workspace_name }) => <Truncated text={workspace_name} className="md:max-w-48" /> },
   { title: 'Paid by', cell: (row) => <Person id={row.payer_id} email={row.payer_email} /> },
   { title: 'Requests', numeric: true, cell: ({ requests }) => formatCount(requests) },
-  { title: 'Cost', numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
+  usdColumn('Cost', ({ cost }) => cost),
 ];
 
 /** What each person used in each month and workspace, with the total. */

@@ -17,7 +17,7 @@ interface WayOptions {
 }
 
 /** A route that takes content, without `/v1`. */
-type ContentPath = '/chat/completions' | MediaPath;
+type ContentPath = '/chat/completions' | '/embeddings' | MediaPath;
 export type MediaPath = '/images/generations' | '/audio/speech';
 
 /** An answer: the requested model, and what the broker reports of it. */
@@ -117,11 +117,11 @@ const withKey =
       cache: 'no-store',
     }).catch(rethrow(signal));
 
-/** Opens a way when it is first needed, and keeps it while its options stay the same. */
-export function useWay(options: WayOptions | undefined): () => Promise<OpenWay> {
+/** Opens a way for a key when it is first needed, and keeps it while key and options stay the same. */
+export function useWay(given: Omit<WayOptions, 'key'>): (key: string) => Promise<OpenWay> {
   const opened = useRef<{ readonly terms: string; readonly way: Promise<OpenWay> }>(undefined);
-  return () => {
-    if (options === undefined) throw new Error('a way needs a key');
+  return (key) => {
+    const options = { ...given, key };
     const terms = JSON.stringify(options);
     if (opened.current?.terms !== terms) opened.current = { terms, way: openWay(options) };
     return opened.current.way;

@@ -5,12 +5,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { capabilitiesQuery, modelsQuery } from '../../api/queries.ts';
 import { KeyCard } from '../../inference-key/key-card.tsx';
+import { useSessionKey } from '../../inference-key/session-key.ts';
 import { useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
-import { makeTabState } from '../../session/tab-state.ts';
 import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
-import { gatewayVerificationQuery, ownPins } from '../../verification/client.ts';
+import { gatewayVerificationQuery, ownPins, simulationAllowed } from '../../verification/client.ts';
 import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
+import { mayMakeKeys } from '../keys/key-rules.ts';
 import { DashboardSurroundings } from './dashboard-surroundings.tsx';
 import { useWay } from './open-way.ts';
 import { PageVerification } from './page-verification.tsx';
@@ -48,8 +49,6 @@ interface PlaygroundProps {
   readonly capabilities: CapabilitiesAnswer;
 }
 
-const simulationAllowed = makeTabState(false);
-
 /** The playground with the choices of the address, a key of the tab, and a verification by this browser. */
 function Playground({ workspace, models, capabilities }: PlaygroundProps) {
   const search = useSearch({ from: '/session/playground' });
@@ -65,7 +64,13 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
   const { way } = chosen;
   const pins = ownPins.use();
   const verification = useQuery({ ...gatewayVerificationQuery(pins), enabled: way !== 'compatibility' });
-  const open = useWay(tabKey && { way, key: tabKey.key, allowSimulated, pins });
+  const keyOfTab = useSessionKey(workspace);
+  const openWith = useWay({ way, allowSimulated, pins });
+  const open = async () => openWith((await keyOfTab()).key);
+  // A key that a request creates is only for the private flow.
+  const isAutomatic = way !== 'compatibility' && mayMakeKeys(workspace.role);
+  const hasKey =
+    way === 'compatibility' ? tabKey !== undefined && tabKey.made?.isCompatible !== false : tabKey !== undefined;
   const onChoose = (part: PlaygroundSearch): void =>
     void navigate({ search: changed(search, part), replace: true, resetScroll: false });
   return (
@@ -74,10 +79,10 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
       chosen={chosen}
       onChoose={onChoose}
       open={open}
-      obstacle={obstacleOf({ hasKey: tabKey !== undefined, way, verification: verification.data, allowSimulated })}
-      keyCard={<KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />}
+      obstacle={obstacleOf({ hasKey: hasKey || isAutomatic, way, verification: verification.data, allowSimulated })}
+      keyCard={<KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} isAutomatic={isAutomatic} />}
       notes={[
-        ...(tabKey === undefined ? ['No key yet'] : []),
+        ...(hasKey || isAutomatic ? [] : ['No key yet']),
         ...(way === 'compatibility' ? [] : standingNotes(verification.data)),
       ]}
       verification={

@@ -10,18 +10,24 @@ export interface PlaygroundSearch {
   readonly mode?: Mode;
   readonly model?: string;
   readonly way?: Way;
+  /** Another model that is asked the same. In a chat only. */
+  readonly compare?: string | undefined;
 }
 
 export function readPlaygroundSearch(search: Readonly<Record<string, unknown>>): PlaygroundSearch {
   const mode = modes.find((one) => one === search.mode);
   const way = ways.find((one) => one === search.way);
-  const { model } = search;
+  const [model, compare] = [idOf(search.model), idOf(search.compare)];
   return {
     ...(mode === undefined ? {} : { mode }),
-    ...(typeof model === 'string' && model !== '' && model.length <= 256 ? { model } : {}),
+    ...(model === undefined ? {} : { model }),
+    ...(compare === undefined ? {} : { compare }),
     ...(way === undefined ? {} : { way }),
   };
 }
+
+const idOf = (asked: unknown): string | undefined =>
+  typeof asked === 'string' && asked !== '' && asked.length <= 256 ? asked : undefined;
 
 /** The choices after a change. Another mode has other models and ways, so it begins with its defaults. */
 export const changed = (search: PlaygroundSearch, part: PlaygroundSearch): PlaygroundSearch =>

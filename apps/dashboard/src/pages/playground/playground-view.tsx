@@ -37,7 +37,7 @@ const modeNames: Readonly<Record<Mode, string>> = { chat: 'Chat', image: 'Image'
 
 /** Model, key, way and parameters on one side; question and answer on the other. */
 export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, ...props }: PlaygroundViewProps) {
-  const { mode, models, modelId, model, offersAuto, way, ways } = chosen;
+  const { mode, models, modelId, model, compared, offersAuto, way, ways } = chosen;
   const settings = chatSettings.use();
   const problems = problemsOf(settings);
   const isMistaken = mode === 'chat' && Object.keys(problems).length > 0;
@@ -47,6 +47,7 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, 
       <ChatPanel
         modelId={modelId}
         model={model}
+        compared={compared}
         models={models}
         settings={settings}
         way={way}
@@ -62,11 +63,12 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, 
     );
   const content = (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem] xl:grid-cols-[minmax(0,1fr)_24rem]">
+      {/* On a phone the question stands above the settings. */}
+      <div className="min-w-0">{panel}</div>
       <NarrowFold
         label="Setup"
         summary={[...notes, wayWords[way].label, modelId].join(' · ')}
         isNeeded={obstacle !== undefined}
-        className="lg:order-2"
       >
         <div className="space-y-4">
           <Card>
@@ -77,6 +79,18 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, 
               options={[...(offersAuto ? [autoOption] : []), ...modelOptions(models)]}
               onChange={(id) => onChoose({ model: id })}
             />
+            {mode === 'chat' && models.length > 1 && (
+              <Combobox
+                className="mt-3"
+                label="Compare with"
+                value={compared?.id ?? ''}
+                options={[
+                  { value: '', label: 'No other model' },
+                  ...modelOptions(models.filter(({ id }) => id !== modelId)),
+                ]}
+                onChange={(id) => onChoose({ compare: id === '' ? undefined : id })}
+              />
+            )}
           </Card>
           {keyCard}
           <WayCard way={way} offered={ways} onChange={(one) => onChoose({ way: one })}>
@@ -102,7 +116,6 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, 
           )}
         </div>
       </NarrowFold>
-      <div className="min-w-0 lg:order-1">{panel}</div>
     </div>
   );
   if (modes.length === 1) return content;

@@ -52,6 +52,8 @@ export function obstacleOf(now: {
   readonly allowSimulated: boolean;
 }): string | undefined {
   const { hasKey, way, verification, allowSimulated } = now;
+  if (!hasKey && way === 'compatibility')
+    return 'Compatibility mode needs a key that allows it. Create one, or use another.';
   if (!hasKey) return 'Create a key first, or use an existing one.';
   if (way === 'compatibility') return undefined;
   if (verification === undefined) return 'The broker is not verified yet.';

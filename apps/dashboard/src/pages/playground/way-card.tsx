@@ -24,7 +24,7 @@ export function WayCard({ way, offered, onChange, children }: WayCardProps) {
           </p>
         ) : (
           <RadioCards
-            legend="How content is sent"
+            legend="Privacy mode"
             value={way}
             onChange={onChange}
             choices={offered.map((one) => ({ value: one, ...wayWords[one] }))}

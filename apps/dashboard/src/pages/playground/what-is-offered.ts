@@ -39,6 +39,8 @@ export interface Chosen {
   /** Undefined: `/auto`. */
   readonly model: ModelAnswer | undefined;
   readonly offersAuto: boolean;
+  /** The model that is asked the same beside it; undefined: none. */
+  readonly compared: ModelAnswer | undefined;
   readonly way: Way;
   /** The ways of the model. */
   readonly ways: readonly Way[];
@@ -54,5 +56,7 @@ export function chooseFrom(offered: Offered, search: PlaygroundSearch): Chosen {
   const ways = waysOf(model);
   const way = ways.find((one) => one === search.way) ?? ways[0] ?? offered.ways[0] ?? 'private';
   const offersAuto = mode === 'chat' && waysOf(undefined).length > 0;
-  return { mode, models, modelId, model, offersAuto, way, ways };
+  // The other model must be reachable in the same way.
+  const compared = models.find((one) => mode === 'chat' && one.id === search.compare && waysOf(one).includes(way));
+  return { mode, models, modelId, model, offersAuto, compared: compared === model ? undefined : compared, way, ways };
 }

@@ -1,23 +1,37 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Badge } from '../../ui/badge.tsx';
+import { linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Sentence } from '../../ui/text.tsx';
+import { useDeployment } from '../guides/use-deployment.ts';
 import { type Content, credentialNames, type Described, type Field, fieldsOf, samplesOf, typeOf } from './described.ts';
+import { runKindOf } from './run.ts';
+import { Runner } from './runner.tsx';
 
 const languageKey = 'sotto.language';
 const languages = ['curl', 'python', 'javascript'] as const;
 type Language = (typeof languages)[number];
 const languageNames: Readonly<Record<Language, string>> = { curl: 'curl', python: 'Python', javascript: 'JavaScript' };
 
-/** Shows one operation: its address, a request in three languages, its fields and its answers. */
+/** Shows one operation: its address, fields and answers, and beside them a request in three languages, which can be run. */
 export function OperationView({ described }: { described: Described }) {
   const { method, path, operation, address } = described;
   const { description, security, parameters = [], requestBody } = operation;
   const credentials = security.flatMap((each) => Object.keys(each)).map((name) => credentialNames[name] ?? name);
+  const { models } = useDeployment();
+  const own = useMemo(() => withModels(described, models), [described, models]);
+  const example = own.operation.requestBody?.content['application/json']?.example;
+  const parts = [
+    ['request', 'Request'],
+    ...(runKindOf(described) === undefined ? [] : [['try-it', 'Try it']]),
+    ...(parameters.length === 0 ? [] : [['parameters', 'Parameters']]),
+    ...(requestBody === undefined ? [] : [['body', 'Body']]),
+    ['answers', 'Answers'],
+  ] as const;
   return (
-    <div className="space-y-6">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 min-[1400px]:grid-cols-[minmax(0,1fr)_25rem]">
       <Card>
         <p className="flex flex-wrap items-center gap-2">
           <Badge tone={method === 'get' ? 'good' : method === 'delete' ? 'danger' : 'info'}>
@@ -37,26 +51,64 @@ export function OperationView({ described }: { described: Described }) {
         <p className="mt-3 text-sm text-muted">
           {credentials.length === 0 ? 'Needs no credential.' : `Needs ${credentials.join(', or ')}.`}
         </p>
+        <nav aria-label="On this page" className="mt-3 flex flex-wrap gap-x-4 gap-y-1 text-sm">
+          {parts.map(([id, name]) => (
+            <a key={id} href={`#${id}`} className={linkClass}>
+              {name}
+            </a>
+          ))}
+        </nav>
       </Card>
-      <Samples described={described} />
-      {parameters.length > 0 && (
-        <Card title="Parameters">
-          <FieldList
+      {/* Stays in sight beside the fields. */}
+      <div className="space-y-6 min-[1400px]:sticky min-[1400px]:top-18 min-[1400px]:col-start-2 min-[1400px]:row-span-2 min-[1400px]:row-start-1 min-[1400px]:max-h-[calc(100dvh-6rem)] min-[1400px]:overflow-y-auto">
+        <div id="request" className="scroll-mt-20">
+          <Samples described={own} />
+        </div>
+        <div id="try-it" className="scroll-mt-20 empty:hidden">
+          <Runner
             described={described}
-            fields={parameters.map(({ name, in: where, required, description: note, schema }) => ({
-              ...{ name, note, schema, isRequired: required, type: `${where}, ${typeOf(schema)}` },
-            }))}
+            example={example === undefined ? undefined : JSON.stringify(example, null, 2)}
           />
-        </Card>
-      )}
-      {requestBody !== undefined && (
-        <Card title="Body">
-          <Contents described={described} content={requestBody.content} of="the body" />
-        </Card>
-      )}
-      <Answers described={described} />
+        </div>
+      </div>
+      <div className="space-y-6">
+        {parameters.length > 0 && (
+          <div id="parameters" className="scroll-mt-20">
+            <Card title="Parameters">
+              <FieldList
+                described={described}
+                fields={parameters.map(({ name, in: where, required, description: note, schema }) => ({
+                  ...{ name, note, schema, isRequired: required, type: `${where}, ${typeOf(schema)}` },
+                }))}
+              />
+            </Card>
+          </div>
+        )}
+        {requestBody !== undefined && (
+          <div id="body" className="scroll-mt-20">
+            <Card title="Body">
+              <Contents described={described} content={requestBody.content} of="the body" />
+            </Card>
+          </div>
+        )}
+        <div id="answers" className="scroll-mt-20 space-y-6">
+          <Answers described={described} />
+        </div>
+      </div>
     </div>
   );
+}
+
+/** The operation with models of this deployment in the examples of its body. */
+function withModels(described: Described, models: Readonly<Record<string, string>>): Described {
+  const { operation } = described;
+  const { requestBody } = operation;
+  if (requestBody === undefined) return described;
+  const text = Object.entries(models).reduce(
+    (rest, [shown, own]) => rest.replaceAll(JSON.stringify(shown), JSON.stringify(own)),
+    JSON.stringify(requestBody.content),
+  );
+  return { ...described, operation: { ...operation, requestBody: { ...requestBody, content: JSON.parse(text) } } };
 }
 
 function Samples({ described }: { described: Described }) {

@@ -47,7 +47,7 @@ export function ReferencePage() {
     >
       <ErrorLine error={broker.error} />
       <ErrorLine error={control.error} />
-      <div className="grid items-start gap-6 lg:grid-cols-[18rem_minmax(0,1fr)]">
+      <div className="grid items-start gap-6 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <nav
           aria-label="Operations"
           className={clsx(
@@ -79,7 +79,7 @@ export function ReferencePage() {
                 text="This version of the service does not have it. Search for it, or choose one from the list."
               />
             ) : (
-              <Introduction />
+              <Introduction all={all} />
             ))
           )}
         </div>
@@ -126,7 +126,43 @@ function OperationList({ found }: { found: readonly Described[] }) {
   });
 }
 
-function Introduction() {
+/** The operations that a first program needs, in their order. */
+const firstOperations = [
+  ['broker', 'createChatCompletion', 'Send a chat', 'With a key, or with a ticket that names nobody.'],
+  ['control', 'createTicket', 'Get a ticket', 'The private flow: the key goes here, the content does not.'],
+  ['control', 'listCatalog', 'List models', 'With prices, privacy tiers and limits.'],
+  ['control', 'getBalance', 'Read the balance', 'What can be spent now.'],
+  ['control', 'listUsage', 'Read usage', 'Each request with its cost, without its content.'],
+] as const;
+
+function Introduction({ all }: { all: readonly Described[] }) {
+  const known = firstOperations.filter(([origin, id]) =>
+    all.some((each) => each.origin === origin && each.operation.operationId === id),
+  );
+  return (
+    <div className="space-y-6">
+      <Card title="Begin here" lead="Each page has the request in three languages, and runs it from this browser.">
+        <ol className="grid gap-3 sm:grid-cols-2">
+          {known.map(([origin, operation, title, text]) => (
+            <li key={operation}>
+              <Link
+                to="/reference/$origin/$operation"
+                params={{ origin, operation }}
+                className="block h-full rounded-xl border border-line p-4 hover:border-accent hover:bg-accent-soft"
+              >
+                <span className="font-medium">{title}</span>
+                <span className="block text-sm text-muted">{text}</span>
+              </Link>
+            </li>
+          ))}
+        </ol>
+      </Card>
+      <Addresses />
+    </div>
+  );
+}
+
+function Addresses() {
   return (
     <Card title="Before the first request">
       <div className="max-w-prose space-y-3">

@@ -37,7 +37,7 @@ export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
   };
 }
 
-const priceProblem = 'Enter USD per million tokens from 0 to 1,000,000, such as 2.5.';
+const priceProblem = 'Enter $ per million tokens from 0 to 1,000,000, such as 2.5.';
 
 /** The chosen tiers, raised to the boundary where they are below it. The choice itself stays, for a lower boundary. */
 export function effectiveTiers({ privacy_boundary: boundary, fallback_floor: floor, auto }: Draft): {

@@ -132,8 +132,13 @@ const columns: readonly Column<Row>[] = [
   },
   { title: 'Requests', numeric: true, cell: ({ requests }) => measuredText(requests, formatCount) },
   { title: 'Success', numeric: true, cell: ({ success_rate }) => measuredText(success_rate, formatShare) },
-  { title: 'By hour', cell: ({ provider, hours }) => <Hours of={provider} hours={hours.map(asBar)} /> },
 ];
+
+/** The strips of all rows begin with the same hour. */
+const hoursColumn = (first: string | undefined): Column<Row> => ({
+  title: first === undefined ? 'By hour' : `By hour, from ${formatHour(first)} to now`,
+  cell: ({ provider, hours }) => <Hours of={provider} hours={hours.map(asBar)} isInTable />,
+});
 
 function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
   const isMeasured = hours.some(({ requests }) => requests !== null);
@@ -145,7 +150,7 @@ function Day({ status: { hours, providers } }: { status: StatusAnswer }) {
       </div>
       <Table
         caption="Providers in the last 24 hours"
-        columns={columns}
+        columns={[...columns, hoursColumn(hours[0]?.at)]}
         rows={providers}
         rowKey={({ provider }) => provider}
       />
@@ -173,8 +178,17 @@ const asBar = ({ at, requests, success_rate: rate }: StatusAnswer['hours'][numbe
       : `${formatCountOf(requests ?? 0, 'request')}, ${formatShare(rate)} succeeded`,
 });
 
+interface HoursProps {
+  readonly of: string;
+  readonly hours: readonly Bar[];
+  /** The column says the hours. */
+  readonly isInTable?: boolean;
+}
+
+const HourOf = ({ hour }: { hour: Bar | undefined }) => <span>{hour && formatHour(hour.at)}</span>;
+
 /** One bar for each hour, the oldest first, with the same in words for those who do not see it. */
-function Hours({ of, hours }: { of: string; hours: readonly Bar[] }) {
+function Hours({ of, hours, isInTable = false }: HoursProps) {
   const bad = hours.filter(({ rate }) => rate !== null && rate < incidentBelow);
   const measured = hours.filter(({ rate }) => rate !== null).length;
   const said =
@@ -184,14 +198,23 @@ function Hours({ of, hours }: { of: string; hours: readonly Bar[] }) {
         ? `${formatCountOf(measured, 'hour')} without trouble`
         : `trouble at ${bad.map(({ at }) => formatHour(at)).join(', ')}`;
   return (
-    <div role="img" aria-label={`${of}: ${said}`} className="flex h-6 items-end gap-0.5">
-      {hours.map(({ at, rate, said }) => (
-        <span
-          key={at}
-          title={`${formatInstant(at)}: ${said}`}
-          className={`h-full w-1.5 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
-        />
-      ))}
+    <div role="img" aria-label={`${of}: ${said}`} className="w-fit">
+      <div className="flex h-6 items-end gap-0.5">
+        {hours.map(({ at, rate, said }) => (
+          <span
+            key={at}
+            title={`${formatInstant(at)}: ${said}`}
+            className={`h-full w-2 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
+          />
+        ))}
+      </div>
+      {!isInTable && (
+        <div className="mt-0.5 flex justify-between gap-2 text-xs text-muted">
+          <HourOf hour={hours[0]} />
+          <HourOf hour={hours[12]} />
+          <span>now</span>
+        </div>
+      )}
     </div>
   );
 }

@@ -8,12 +8,6 @@ export interface Days {
   readonly to: string;
 }
 
-/** A UTC minute such as `2026-11-21T10:30Z` as the control of a browser has it, in the user's time zone: `2026-11-21T11:30`. */
-export function localMinuteOf(minute: string): string {
-  const at = new Date(minute);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
 /** The UTC minute of an instant in Unix ms. */
 export const minuteAt = (unixMs: number): string => `${new Date(unixMs).toISOString().slice(0, 16)}Z`;
 
@@ -27,6 +21,12 @@ export const addDays = (day: string, count: number): string => dayAt(Date.parse(
 export function monthFrom(day: string, count: number): string {
   const [year = 0, month = 1] = day.split('-').map(Number);
   return dayAt(Date.UTC(year, month - 1 + count, 1));
+}
+
+/** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
+export function overviewDays(now: number): { readonly from: string; readonly last30: string; readonly to: string } {
+  const today = dayAt(now);
+  return { from: monthFrom(today, -1), last30: addDays(today, -29), to: addDays(today, 1) };
 }
 
 /** The days that a search selects. `today` is a UTC day. */

@@ -2,7 +2,7 @@ import type { RefusalsAnswer } from '@sotto/contract/control/usage';
 import type { RefusalKind } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { type RefusalFilters, refusalsQuery } from '../../api/usage.ts';
-import { formatCount, formatCountOf, formatMinute } from '../../format/format.ts';
+import { formatCount, formatCountOf, formatUtcMinute } from '../../format/format.ts';
 import { Card, ErrorState } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Truncated } from '../../ui/text.tsx';
@@ -31,7 +31,12 @@ export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly fil
   const { data: refusals, next_to: cutAt } = data;
   const total = refusals.reduce((sum, { count }) => sum + count, 0);
   const columns: readonly Column<Refusals>[] = [
-    { title: 'Hour', heading: true, cell: ({ hour }) => formatMinute(hour), sortBy: ({ hour }) => Date.parse(hour) },
+    {
+      title: 'Hour (UTC)',
+      heading: true,
+      cell: ({ hour }) => formatUtcMinute(hour),
+      sortBy: ({ hour }) => Date.parse(hour),
+    },
     { title: 'Refused by', cell: ({ kind, status }) => `${kindWords[kind]} (${status})` },
     { title: 'Key', cell: ({ key_id: key }) => <Truncated text={nameOf(key, 'key')} /> },
     { title: 'Requests', cell: ({ count }) => formatCount(count), sortBy: ({ count }) => count },
@@ -53,6 +58,6 @@ export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly fil
 }
 
 function cutNote({ isCut }: RefusalFilters, cutAt: string | null): string {
-  if (cutAt !== null) return ` Only since ${formatMinute(cutAt)}: before, there are more.`;
+  if (cutAt !== null) return ` Only since ${formatUtcMinute(cutAt)} (UTC): before, there are more.`;
   return isCut ? ' Only of the last 31 days of this time.' : '';
 }

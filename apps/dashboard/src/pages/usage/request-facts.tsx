@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { modelsQuery } from '../../api/queries.ts';
 import type { UsageRow } from '../../api/usage.ts';
-import { formatCount, formatCountOf, formatExactUsd, formatInstant, formatPrice } from '../../format/format.ts';
+import { formatCount, formatCountOf, formatExactUsd, formatPrice, formatUtcMinute } from '../../format/format.ts';
 import { Badge, TierBadge, type Tone } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import type { UsageNames } from './usage-points.ts';
@@ -33,7 +33,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
       <Pairs
         pairs={[
           ['Status', <StatusBadge key="status" row={row} />],
-          ['Minute', formatInstant(at)],
+          ['Minute (UTC)', formatUtcMinute(at)],
           ['Model', model],
           ['Operation', operation],
           ['Provider', provider ?? 'none'],

@@ -8,7 +8,7 @@ import { MinuteField } from '../../ui/draft-fields.tsx';
 import type { Choice } from '../../ui/field.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.tsx';
-import { localMinuteOf, minuteAt } from './days.ts';
+import { minuteAt } from './days.ts';
 import { errorWords } from './request-facts.tsx';
 import { rangeNames, type UsageControlsProps } from './usage-controls.tsx';
 import { type UsageSearch, usageRanges } from './usage-search.ts';
@@ -140,24 +140,23 @@ interface MinutesProps {
   readonly onChange: (minutes: { readonly since: string; readonly until: string }) => void;
 }
 
-/** Two minutes in the user's time zone. */
+/** Two minutes in UTC, as the list has them. A browser's control of a minute knows no zone. */
 function Minutes({ since, until, onChange }: MinutesProps) {
-  const read = (local: string): string => minuteAt(Date.parse(local));
   const isEmpty = since >= until;
   return (
     <div className="flex basis-full flex-wrap gap-3">
       <MinuteField
         className="w-56 max-w-full"
-        label="From"
-        value={localMinuteOf(since)}
-        onChange={(local) => onChange({ since: read(local), until })}
+        label="From (UTC)"
+        value={since.slice(0, -1)}
+        onChange={(minute) => onChange({ since: `${minute}Z`, until })}
       />
       <MinuteField
         className="w-56 max-w-full"
-        label="To, exclusive"
-        value={localMinuteOf(until)}
+        label="To (UTC), exclusive"
+        value={until.slice(0, -1)}
         error={isEmpty ? 'Must be later than the beginning.' : undefined}
-        onChange={(local) => onChange({ since, until: read(local) })}
+        onChange={(minute) => onChange({ since, until: `${minute}Z` })}
       />
     </div>
   );

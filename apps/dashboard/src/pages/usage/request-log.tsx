@@ -9,17 +9,17 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Card, EmptyState, ErrorState, Loading } from '../../ui/surface.tsx';
 import { RequestFacts } from './request-facts.tsx';
-import { allColumns, type ColumnId, columnIds, Rows } from './request-rows.tsx';
-import type { UsageNames } from './usage-points.ts';
+import { allColumns, type ColumnId, columnIds, type RowNames, Rows } from './request-rows.tsx';
+import { useArrivals } from './use-arrivals.ts';
 
-interface RequestLogProps extends UsageNames {
+interface RequestLogProps extends RowNames {
   readonly filters: UsageRowFilters;
   readonly isNarrowed: boolean;
   readonly onClear: () => void;
 }
 
 /** Requests one by one, newest first: a list that scrolls, and the chosen request beside it. */
-export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogProps) {
+export function RequestLog({ filters, isNarrowed, onClear, nameOf, owners }: RequestLogProps) {
   const query = useInfiniteQuery(usageRowsQuery(filters));
   const { data, error, refetch, hasNextPage } = query;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
@@ -31,6 +31,8 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
   const isWide = useMedia('(min-width: 1280px)');
   const [openId, setOpenId] = useState<string>();
   const opened = rows.find(({ id }) => id === openId);
+  const [isAtTop, setAtTop] = useState(true);
+  const arrived = useArrivals(filters, rows, isAtTop && openId === undefined);
   const keptFrom = data?.pages[0]?.kept_from ?? null;
   if (data === undefined) {
     if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
@@ -44,6 +46,11 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
           {hasNextPage ? `The newest ${formatCount(rows.length)} requests` : formatCountOf(rows.length, 'request')}
         </p>
         <div className="flex flex-wrap gap-2">
+          {arrived !== undefined && (
+            <Button small look="primary" onClick={arrived.show}>
+              {`Show ${arrived.isMore ? 'more than ' : ''}${formatCountOf(arrived.count, 'new request')}`}
+            </Button>
+          )}
           <span className="max-md:hidden">
             <Menu
               trigger={
@@ -72,9 +79,10 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf }: RequestLogP
       ) : (
         <div className={clsx(facts !== undefined && isWide && 'grid grid-cols-[minmax(0,1fr)_20rem] gap-4')}>
           <Rows
-            {...{ query, rows, openId, isNarrow, nameOf }}
+            {...{ query, rows, openId, isNarrow, nameOf, owners }}
             columns={facts !== undefined && isWide ? beside : columns}
             onOpen={setOpenId}
+            onTop={setAtTop}
           />
           {facts !== undefined && isWide && (
             <aside aria-label="Request">

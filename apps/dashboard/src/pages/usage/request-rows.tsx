@@ -2,50 +2,65 @@ import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { UsageRow } from '../../api/usage.ts';
-import { formatCompact, formatCount, formatInstant, formatMinute } from '../../format/format.ts';
+import { formatCompact, formatCount, formatInstant, formatUtcMinute } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
+import { CutEdge, useIsCut } from '../../ui/cut-edge.tsx';
 import { ErrorState } from '../../ui/surface.tsx';
 import { Truncated, Usd } from '../../ui/text.tsx';
 import { StatusBadge } from './request-facts.tsx';
 import type { UsageNames } from './usage-points.ts';
+
+/** Names the subjects of a row. */
+export interface RowNames extends UsageNames {
+  /** The member who created each key. */
+  readonly owners: ReadonlyMap<string, string>;
+}
 
 interface LogColumn {
   readonly title: string;
   /** In rem. The column `model` has at least so much, and what the others leave. */
   readonly width: number;
   readonly numeric?: boolean;
-  readonly cell: (row: UsageRow, nameOf: UsageNames['nameOf']) => ReactNode;
+  readonly cell: (row: UsageRow, names: RowNames) => ReactNode;
 }
 
 /** The columns, in their order. */
 export const allColumns = {
   at: {
-    title: 'Minute',
-    width: 9.5,
+    title: 'Minute (UTC)',
+    width: 9.25,
     cell: ({ at }) => <Minute at={at} />,
   },
   status: { title: 'Status', width: 8, cell: (row) => <StatusBadge row={row} /> },
-  model: { title: 'Model', width: 10, cell: ({ model }) => <Truncated text={model} className="md:max-w-full" /> },
+  model: { title: 'Model', width: 7.75, cell: ({ model }) => <Truncated text={model} className="md:max-w-full" /> },
   operation: { title: 'Operation', width: 7, cell: ({ operation }) => operation },
   provider: {
     title: 'Provider',
-    width: 6,
+    width: 5.5,
     cell: ({ provider }) => <Truncated text={provider ?? 'none'} className="md:max-w-full" />,
   },
   tier: {
     title: 'Provider tier',
-    width: 8,
+    width: 7.75,
     cell: ({ privacy_class: tier }) => (tier === null ? null : <TierBadge tier={tier} />),
   },
   key: {
     title: 'Key',
     width: 9,
-    cell: ({ key_id: key }, nameOf) => <Truncated text={nameOf(key, 'key')} className="md:max-w-full" />,
+    cell: ({ key_id: key }, { nameOf }) => <Truncated text={nameOf(key, 'key')} className="md:max-w-full" />,
+  },
+  member: {
+    title: 'Member',
+    width: 9,
+    cell: ({ key_id: key }, { nameOf, owners }) => {
+      const owner = owners.get(key);
+      return owner === undefined ? '–' : <Truncated text={nameOf(owner, 'member')} className="md:max-w-full" />;
+    },
   },
   attempts: { title: 'Attempts', width: 6, numeric: true, cell: ({ attempts }) => formatCount(attempts) },
   tokens: {
     title: 'Tokens',
-    width: 8.5,
+    width: 7.5,
     numeric: true,
     cell: ({ prompt_tokens: prompt, completion_tokens: completion }) => (
       <span title={`${formatCount(prompt)} in, ${formatCount(completion)} out`}>
@@ -53,12 +68,12 @@ export const allColumns = {
       </span>
     ),
   },
-  cost: { title: 'Cost', width: 7, numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
+  cost: { title: 'Cost', width: 6.5, numeric: true, cell: ({ cost }) => <Usd usd={cost} digits="parts" /> },
 } as const satisfies Readonly<Record<string, LogColumn>>;
 export type ColumnId = keyof typeof allColumns;
 export const columnIds = Object.keys(allColumns) as readonly ColumnId[];
 
-interface RowsProps extends UsageNames {
+interface RowsProps extends RowNames {
   readonly query: Pick<
     UseInfiniteQueryResult,
     'hasNextPage' | 'isFetchingNextPage' | 'error' | 'fetchNextPage' | 'isFetchNextPageError' | 'refetch'
@@ -68,6 +83,8 @@ interface RowsProps extends UsageNames {
   readonly openId: string | undefined;
   readonly isNarrow: boolean;
   readonly onOpen: (id: string | undefined) => void;
+  /** Called when the list reaches its top, or leaves it. */
+  readonly onTop: (isAtTop: boolean) => void;
 }
 
 /** Pixels. A row has this height whatever it shows, so that only those on the screen are drawn. */
@@ -78,8 +95,9 @@ const overscan = 8;
 const loadAhead = 100;
 
 /** The rows on the screen, in a place of the height of all. Arrow keys move, Enter opens, Escape closes. */
-export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }: RowsProps) {
+export function Rows({ query, rows, columns, openId, isNarrow, nameOf, owners, onOpen, onTop }: RowsProps) {
   const scroller = useRef<HTMLDivElement>(null);
+  const isCut = useIsCut(scroller);
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
   const wantsFocus = useRef(false);
@@ -133,10 +151,14 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
   };
 
   return (
-    <div className="min-w-0">
+    <div className="relative min-w-0">
+      {isCut && <CutEdge />}
       <div
         ref={scroller}
-        onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+        onScroll={({ currentTarget }) => {
+          setTop(currentTarget.scrollTop);
+          onTop(currentTarget.scrollTop === 0);
+        }}
         // The browser must not correct the place when rows are taken out above it.
         className="h-[max(20rem,calc(100dvh-19rem))] overflow-auto rounded-2xl border border-line bg-surface [overflow-anchor:none]"
       >
@@ -180,7 +202,7 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
                 return (
                   <RequestRow
                     key={row.id}
-                    {...{ row, index, columns, isNarrow, nameOf, onOpen }}
+                    {...{ row, index, columns, isNarrow, nameOf, owners, onOpen }}
                     isOpen={row.id === openId}
                     isTabStop={index === tabStop}
                     onActive={setActive}
@@ -205,7 +227,7 @@ export function Rows({ query, rows, columns, openId, isNarrow, nameOf, onOpen }:
   );
 }
 
-interface RequestRowProps extends UsageNames, Pick<RowsProps, 'columns' | 'isNarrow' | 'onOpen'> {
+interface RequestRowProps extends RowNames, Pick<RowsProps, 'columns' | 'isNarrow' | 'onOpen'> {
   readonly row: UsageRow;
   readonly index: number;
   readonly isOpen: boolean;
@@ -215,7 +237,7 @@ interface RequestRowProps extends UsageNames, Pick<RowsProps, 'columns' | 'isNar
 
 /** While one scrolls, only the rows that come into sight are rendered. */
 const RequestRow = memo(function RequestRow(props: RequestRowProps) {
-  const { row, index, isOpen, isTabStop, columns, isNarrow, nameOf, onOpen, onActive } = props;
+  const { row, index, isOpen, isTabStop, columns, isNarrow, nameOf, owners, onOpen, onActive } = props;
   return (
     <tr
       data-index={index}
@@ -241,7 +263,7 @@ const RequestRow = memo(function RequestRow(props: RequestRowProps) {
                 numeric && 'text-right tabular-nums',
               )}
             >
-              {cell(row, nameOf)}
+              {cell(row, { nameOf, owners })}
             </td>
           );
         })
@@ -251,8 +273,8 @@ const RequestRow = memo(function RequestRow(props: RequestRowProps) {
 });
 
 const Minute = ({ at }: { at: string }) => (
-  <time dateTime={at} title={formatInstant(at)}>
-    {formatMinute(at)}
+  <time dateTime={at} title={`${formatInstant(at)} in your time zone`}>
+    {formatUtcMinute(at)}
   </time>
 );
 
@@ -263,7 +285,7 @@ function CompactRow({ row }: { row: UsageRow }) {
       <span className="flex items-center justify-between gap-3">
         <Truncated text={model} className="min-w-0 font-medium md:max-w-full" />
         <span className="tabular-nums">
-          <Usd usd={cost} />
+          <Usd usd={cost} digits="parts" />
         </span>
       </span>
       <span className="flex items-center justify-between gap-3 text-xs text-muted">

@@ -5,8 +5,8 @@ import { type UsageFilters, usageSumsCsv } from '../../api/usage.ts';
 import { formatCompact, formatCount, formatShare } from '../../format/format.ts';
 import { Button, DownloadLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
+import { type Column, Table, usdColumn } from '../../ui/table.tsx';
+import { ShareBar, Truncated } from '../../ui/text.tsx';
 import {
   groupOf,
   kindNames,
@@ -75,7 +75,7 @@ export function UsageBreakdown({ search, sums, filters, seesMembers, ...names }:
         );
       },
     },
-    { title: 'Cost', numeric: true, cell: ({ cost }) => <Usd usd={cost} /> },
+    usdColumn('Cost', ({ cost }) => cost),
     {
       title: 'Requests',
       numeric: true,

@@ -29,7 +29,7 @@ interface UsageOverTimeProps extends UsageNames {
 const measures: Readonly<
   Record<UsageMeasure, { readonly name: string; readonly unit: string; readonly format: (value: number) => string }>
 > = {
-  cost: { name: 'Cost', unit: 'USD', format: formatUsd },
+  cost: { name: 'Cost', unit: '$', format: formatUsd },
   requests: { name: 'Requests', unit: 'requests', format: formatCount },
   tokens: { name: 'Tokens', unit: 'tokens, in and out', format: formatCount },
 };

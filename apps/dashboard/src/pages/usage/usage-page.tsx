@@ -3,7 +3,9 @@ import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { type InfiniteData, keepPreviousData, useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
+import { useMemo } from 'react';
 import { keysQuery } from '../../api/keys.ts';
+import { membersQuery } from '../../api/queries.ts';
 import {
   refusalFilters,
   type UsageFilters,
@@ -12,19 +14,21 @@ import {
   usageRowsKey,
   usageSumsQuery,
 } from '../../api/usage.ts';
-import { formatCompact, formatCount, formatUsd } from '../../format/format.ts';
+import { formatCompact, formatCount, formatDay, formatUsd } from '../../format/format.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
-import { addDays, dayAt, daysOf } from './days.ts';
+import { addDays, type Days, dayAt, daysOf } from './days.ts';
+import { changeOf, daysBefore } from './period-before.ts';
 import { RefusedRequests } from './refused-requests.tsx';
 import { isNarrowed, RequestFilters, withoutFilters } from './request-filters.tsx';
 import { RequestLog } from './request-log.tsx';
+import { SavedViews } from './saved-views.tsx';
 import { UsageBreakdown } from './usage-breakdown.tsx';
 import { UsageControls, type UsageControlsProps } from './usage-controls.tsx';
 import { UsageOverTime } from './usage-over-time.tsx';
-import { groupOf, namesOf } from './usage-points.ts';
+import { groupOf, namesOf, ownersOf } from './usage-points.ts';
 import { hourRanges, type UsageSearch } from './usage-search.ts';
 
 const route = getRouteApi('/session/usage');
@@ -34,24 +38,28 @@ export function UsagePage() {
   const { workspace } = useWorkspace();
   const client = useQueryClient();
   const isReading = useIsFetching({ queryKey: usageQueryKey }) > 0;
+  const search = route.useSearch();
   return (
     <Page
       title="Usage"
-      lead="Every request, without its content. Requests appear seconds after they end. Days are in UTC."
+      lead="Every request, without its content. Requests appear seconds after they end. Days and minutes are in UTC."
       actions={
-        <Button
-          busy={isReading}
-          icon={<RefreshCw aria-hidden className="size-4" />}
-          onClick={() => {
-            // Many pages of requests may be loaded. Only the newest is loaded again.
-            client.setQueriesData<InfiniteData<unknown>>({ queryKey: usageRowsKey }, (rows) =>
-              rows === undefined ? rows : { pages: rows.pages.slice(0, 1), pageParams: rows.pageParams.slice(0, 1) },
-            );
-            void client.invalidateQueries({ queryKey: usageQueryKey });
-          }}
-        >
-          Refresh
-        </Button>
+        <>
+          <SavedViews search={search} />
+          <Button
+            busy={isReading}
+            icon={<RefreshCw aria-hidden className="size-4" />}
+            onClick={() => {
+              // Many pages of requests may be loaded. Only the newest is loaded again.
+              client.setQueriesData<InfiniteData<unknown>>({ queryKey: usageRowsKey }, (rows) =>
+                rows === undefined ? rows : { pages: rows.pages.slice(0, 1), pageParams: rows.pageParams.slice(0, 1) },
+              );
+              void client.invalidateQueries({ queryKey: usageQueryKey });
+            }}
+          >
+            Refresh
+          </Button>
+        </>
       }
     >
       {workspace === undefined ? (
@@ -82,10 +90,12 @@ function Usage({ workspaceId }: { workspaceId: string }) {
     tag: search.tag,
   };
   const { data: keys = [] } = useQuery(keysQuery(filters.workspace_id));
-  const { nameOf } = namesOf(keys);
   const { workspaces } = useWorkspace();
   const role = shownWorkspace === 'all' ? 'owner' : workspaces.find(({ id }) => id === shownWorkspace)?.role;
   const seesMembers = role !== undefined && isRoleAtLeast(role, 'admin');
+  const seesList = seesMembers && shownWorkspace !== 'all';
+  const { data: members = [] } = useQuery({ ...membersQuery(shownWorkspace), enabled: seesList });
+  const { nameOf } = namesOf(keys, members);
   // An address may name a kind that this reader cannot see.
   const by = search.by === 'member' && !seesMembers ? undefined : search.by;
   const shown = {
@@ -121,11 +131,15 @@ const sumsOf = ({ range, from, to, by, show, model, key, member, workspace }: Us
 type ViewProps = Omit<UsageControlsProps, 'error'>;
 
 function UsageSumsView(shown: ViewProps) {
-  const { search, filters, onChange } = shown;
+  const { search, days, filters, onChange } = shown;
+  const earlier = daysBefore(days);
   const sums = useQuery({
     ...usageSumsQuery(filters, [groupOf[search.by ?? 'model']]),
     placeholderData: keepPreviousData,
   });
+  const before = useQuery(
+    usageSumsQuery({ ...filters, from: earlier.from, to: addDays(earlier.to, 1) }, [groupOf[search.by ?? 'model']]),
+  );
   return (
     <div className="space-y-6">
       <UsageControls {...shown} error={sums.error} />
@@ -148,7 +162,7 @@ function UsageSumsView(shown: ViewProps) {
         />
       ) : (
         <div className="space-y-6" aria-busy={sums.isPlaceholderData}>
-          <UsageTotals total={sums.data.total} />
+          <UsageTotals total={sums.data.total} before={before.data?.total} days={days} />
           <UsageOverTime {...shown} />
           <UsageBreakdown {...shown} sums={sums.data} />
         </div>
@@ -158,7 +172,7 @@ function UsageSumsView(shown: ViewProps) {
 }
 
 function UsageRequestsView(shown: ViewProps) {
-  const { search, filters, workspaceId, nameOf, onChange } = shown;
+  const { search, filters, workspaceId, keys, nameOf, onChange } = shown;
   const { workspaces } = useWorkspace();
   const rowFilters: UsageRowFilters = {
     ...filters,
@@ -172,6 +186,7 @@ function UsageRequestsView(shown: ViewProps) {
     provider: search.provider,
   };
   const role = workspaces.find(({ id }) => id === workspaceId)?.role;
+  const owners = useMemo(() => ownersOf(keys), [keys]);
   return (
     <div className="space-y-4">
       <RequestFilters {...shown} />
@@ -189,6 +204,7 @@ function UsageRequestsView(shown: ViewProps) {
             isNarrowed={isNarrowed(search)}
             onClear={() => onChange(withoutFilters(search))}
             nameOf={nameOf}
+            owners={owners}
           />
         </>
       )}
@@ -200,8 +216,15 @@ function UsageRequestsView(shown: ViewProps) {
 const isOnlyOfKeys = ({ status, error, model, provider }: UsageSearch): boolean =>
   [status, error, model, provider].every((filter) => filter === undefined);
 
-/** The sums of all that is shown. */
-function UsageTotals({ total }: { total: UsageSums }) {
+interface UsageTotalsProps {
+  readonly total: UsageSums;
+  /** Of as many days before; undefined while they load, or if the service does not answer for them. */
+  readonly before: UsageSums | undefined;
+  readonly days: Days;
+}
+
+/** The sums of all that is shown, each with its change from the period before. */
+function UsageTotals({ total, before, days }: UsageTotalsProps) {
   const { requests, failed, cancelled, estimated, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } =
     total;
   const marks = [
@@ -209,13 +232,26 @@ function UsageTotals({ total }: { total: UsageSums }) {
     [cancelled, 'cancelled'],
     [estimated, 'estimated'],
   ] as const;
+  const earlier = daysBefore(days);
+  const changed = (of: (sums: UsageSums) => number): Change | undefined => {
+    const text = before && changeOf(of(total), of(before));
+    return text === undefined
+      ? undefined
+      : { text, title: `From ${formatDay(earlier.from)} to ${formatDay(earlier.to)}, the period before` };
+  };
   const told = marks.filter(([count]) => count > 0).map(([count, word]) => `${formatCount(count)} ${word}`);
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-      <Total name="Cost" value={formatUsd(total.cost)} note={`${formatUsd(total.cost / requests)} a request`} />
+      <Total
+        name="Cost"
+        value={formatUsd(total.cost)}
+        note={`${formatUsd(total.cost / requests)} a request`}
+        change={changed(({ cost }) => cost)}
+      />
       <Total
         name="Requests"
         value={formatCount(requests)}
+        change={changed((sums) => sums.requests)}
         note={told.length === 0 ? 'all completed' : told.join(', ')}
       />
       <Total
@@ -223,18 +259,33 @@ function UsageTotals({ total }: { total: UsageSums }) {
         value={formatCompact(prompt_tokens)}
         note={`${formatCompact(cached_tokens)} cached`}
         title={formatCount(prompt_tokens)}
+        change={changed((sums) => sums.prompt_tokens)}
       />
       <Total
         name="Tokens out"
         value={formatCompact(completion_tokens)}
         note={`${formatCompact(reasoning_tokens)} reasoning`}
         title={formatCount(completion_tokens)}
+        change={changed((sums) => sums.completion_tokens)}
       />
     </dl>
   );
 }
 
-function Total({ name, value, note, title }: { name: string; value: string; note: string; title?: string }) {
+interface Change {
+  readonly text: string;
+  readonly title: string;
+}
+
+interface TotalProps {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+  readonly title?: string;
+  readonly change: Change | undefined;
+}
+
+function Total({ name, value, note, title, change }: TotalProps) {
   return (
     <div className="min-w-0 rounded-2xl border border-line bg-surface p-4">
       <dt className="text-sm text-muted">{name}</dt>
@@ -243,6 +294,11 @@ function Total({ name, value, note, title }: { name: string; value: string; note
           {value}
         </span>
         <span className="block text-sm text-muted">{note}</span>
+        {change !== undefined && (
+          <span title={change.title} className="block text-sm text-muted tabular-nums">
+            {change.text} from the period before
+          </span>
+        )}
       </dd>
     </div>
   );

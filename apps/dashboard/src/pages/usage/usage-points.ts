@@ -73,14 +73,22 @@ export interface UsageNames {
   readonly nameOf: (subject: string | null, kind: UsageKind) => string;
 }
 
-/** Names keys by a list of them; an unlisted key is named by the start of its id. */
-export function namesOf(keys: readonly KeyAnswer[]): UsageNames {
+/** The member who created each key that is listed. */
+export const ownersOf = (keys: readonly KeyAnswer[]): ReadonlyMap<string, string> =>
+  new Map(keys.map(({ id, created_by }) => [id, created_by]));
+
+/** Names keys and members by a list of them; an unlisted one is named by the start of its id. */
+export function namesOf(
+  keys: readonly KeyAnswer[],
+  members: readonly { readonly account_id: string; readonly email: string | null }[],
+): UsageNames {
+  const emails = new Map(members.map(({ account_id, email }) => [account_id, email]));
   const keyNames = new Map(keys.map(({ id, name }) => [id, name]));
   return {
     nameOf: (subject, kind) => {
       if (subject === null) return kind === 'tag' ? 'No tag' : 'No provider';
       if (kind === 'key') return keyNames.get(subject) ?? `Key ${subject.slice(0, 8)}`;
-      return kind === 'member' ? `Member ${subject.slice(0, 8)}` : subject;
+      return kind === 'member' ? (emails.get(subject) ?? `Member ${subject.slice(0, 8)}`) : subject;
     },
   };
 }

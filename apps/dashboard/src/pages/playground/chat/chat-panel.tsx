@@ -1,4 +1,5 @@
 import type { ModelAnswer } from '@sotto/wire';
+import clsx from 'clsx';
 import { ArrowUp, Square, Trash2 } from 'lucide-react';
 import { type KeyboardEvent, useId } from 'react';
 import { formatCountOf } from '../../../format/format.ts';
@@ -18,6 +19,8 @@ interface ChatPanelProps {
   readonly modelId: string;
   /** Undefined: `/auto`. */
   readonly model: ModelAnswer | undefined;
+  /** Another model that gets the same questions. */
+  readonly compared: ModelAnswer | undefined;
   readonly models: readonly ModelAnswer[];
   readonly settings: ChatSettings;
   readonly way: Way;
@@ -28,82 +31,132 @@ interface ChatPanelProps {
 
 const question = makeTabState('');
 
-/** A conversation with a model. */
-export function ChatPanel({ modelId, model, models, settings, way, open, obstacle }: ChatPanelProps) {
-  const { turns, isRunning, ask, stop, clear } = useChat();
+/** A conversation with a model, or the same questions to two models side by side. */
+export function ChatPanel({ modelId, model, compared, models, settings, way, open, obstacle }: ChatPanelProps) {
+  const chats = { chosen: useChat('chosen'), compared: useChat('compared') };
   const text = question.use();
-  const send = (asked: string, again = false): void =>
-    ask({
-      text: asked,
-      way,
-      open,
-      again,
-      bodyAfter: (earlier) =>
-        chatBody(settings, {
-          model: modelId,
-          messages: messagesOf(settings.system, earlier, asked, way),
-          usualOutput: outputOf(model),
-          efforts: effortsOf(model),
-          providers: providersOf(model === undefined ? models : [model]),
-        }),
-    });
-  const last = turns.at(-1);
-  const kept = turns.filter((turn) => isKeptFrom(way, turn)).length;
+  const lanes: readonly LaneProps[] = [
+    { lane: 'chosen' as const, id: modelId, model },
+    ...(compared === undefined ? [] : [{ lane: 'compared' as const, id: compared.id, model: compared }]),
+  ].map(({ lane, id, model: asked }) => ({
+    ...{ chat: chats[lane], modelId: id, way, obstacle },
+    send: (typed, again = false) =>
+      chats[lane].ask({
+        text: typed,
+        way,
+        open,
+        again,
+        bodyAfter: (earlier) =>
+          chatBody(settings, {
+            model: id,
+            messages: messagesOf(settings.system, earlier, typed, way),
+            usualOutput: outputOf(asked),
+            efforts: effortsOf(asked),
+            providers: providersOf(asked === undefined ? models : [asked]),
+          }),
+      }),
+  }));
+  const isEmpty = lanes.every(({ chat }) => chat.turns.length === 0);
+  const isRunning = lanes.some(({ chat }) => chat.isRunning);
+  const sendAll = (typed: string): void => {
+    for (const { send } of lanes) send(typed);
+  };
+  const composer = (
+    <div className="space-y-2">
+      <Composer
+        text={text}
+        onText={(typed) => question.update(() => typed)}
+        isRunning={isRunning}
+        obstacle={obstacle}
+        onStop={() => {
+          for (const { chat } of lanes) chat.stop();
+        }}
+        onSend={() => {
+          sendAll(text.trim());
+          question.update(() => '');
+        }}
+      />
+      <ScriptNote className="px-3" />
+    </div>
+  );
   return (
     <Card
       title="Conversation"
       lead="It stays in this tab, and a reload deletes it."
       actions={
-        turns.length > 0 && (
-          <Button small icon={<Trash2 aria-hidden className="size-4" />} onClick={clear}>
+        !isEmpty && (
+          <Button
+            small
+            icon={<Trash2 aria-hidden className="size-4" />}
+            onClick={() => {
+              for (const chat of Object.values(chats)) chat.clear();
+            }}
+          >
             Clear
           </Button>
         )
       }
     >
       <div className="space-y-6">
-        {turns.length === 0 && (
-          <BeforeTheFirst
-            way={way}
-            onExample={(example) => (obstacle === undefined ? send(example) : question.update(() => example))}
-          />
+        {isEmpty ? (
+          <>
+            {composer}
+            <BeforeTheFirst
+              way={way}
+              onExample={(example) => (obstacle === undefined ? sendAll(example) : question.update(() => example))}
+            />
+          </>
+        ) : (
+          <>
+            <div className={clsx('grid gap-8', lanes.length > 1 && 'xl:grid-cols-2')}>
+              {lanes.map((lane) => (
+                <Lane key={lane.modelId} {...lane} isNamed={lanes.length > 1} />
+              ))}
+            </div>
+            {composer}
+          </>
         )}
-        {turns.length > 0 && (
-          <ol className="space-y-8" aria-label="Conversation">
-            {turns.map((turn) => (
-              <TurnView key={turn.id} turn={turn} isLast={turn === last} />
-            ))}
-          </ol>
-        )}
-        <p role="status" className="sr-only">
-          {announcementOf(last?.state)}
-        </p>
-        {last !== undefined && !isRunning && !isKeptFrom(way, last) && (
-          <Button small disabled={obstacle !== undefined} onClick={() => send(last.question, true)}>
-            Ask again
-          </Button>
-        )}
-        {kept > 0 && (
-          <Notice>
-            {`${formatCountOf(kept, 'earlier exchange')} went by a more private way, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
-          </Notice>
-        )}
-        <div className="space-y-2">
-          <Composer
-            text={text}
-            onText={(typed) => question.update(() => typed)}
-            isRunning={isRunning}
-            obstacle={obstacle}
-            onStop={stop}
-            onSend={() => {
-              send(text.trim());
-              question.update(() => '');
-            }}
-          />
-          <ScriptNote className="px-3" />
-        </div>
       </div>
     </Card>
+  );
+}
+
+interface LaneProps {
+  readonly chat: ReturnType<typeof useChat>;
+  readonly modelId: string;
+  readonly way: Way;
+  readonly obstacle: string | undefined;
+  readonly send: (text: string, again?: boolean) => void;
+}
+
+/** The exchanges with one model. */
+function Lane({ chat: { turns, isRunning }, modelId, way, obstacle, send, isNamed }: LaneProps & { isNamed: boolean }) {
+  const last = turns.at(-1);
+  const kept = turns.filter((turn) => isKeptFrom(way, turn)).length;
+  return (
+    <section aria-label={isNamed ? modelId : 'Answers'} className="min-w-0 space-y-6">
+      {isNamed && <h3 className="border-b border-line pb-2 font-medium break-all">{modelId}</h3>}
+      {turns.length > 0 && (
+        <ol className="space-y-8" aria-label={isNamed ? `Conversation with ${modelId}` : 'Conversation'}>
+          {turns.map((turn) => (
+            <TurnView key={turn.id} turn={turn} isLast={turn === last} />
+          ))}
+        </ol>
+      )}
+      <p role="status" className="sr-only">
+        {announcementOf(last?.state)}
+      </p>
+      {last !== undefined && !isRunning && !isKeptFrom(way, last) && (
+        <Button small disabled={obstacle !== undefined} onClick={() => send(last.question, true)}>
+          Ask again
+        </Button>
+      )}
+      {kept > 0 && (
+        <Notice>
+          {`${formatCountOf(kept, 'earlier exchange')} went by a more private way, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
+        </Notice>
+      )}
+    </section>
   );
 }
 

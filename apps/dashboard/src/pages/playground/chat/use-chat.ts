@@ -18,8 +18,9 @@ interface Conversation {
 }
 
 const empty: Conversation = { turns: [], running: undefined };
-const conversation = makeTabState(empty);
-const { update } = conversation;
+/** The conversation with the chosen model, and one with the model that is compared with it. */
+const conversations = { chosen: makeTabState(empty), compared: makeTabState(empty) };
+type Lane = keyof typeof conversations;
 
 interface Question {
   readonly text: string;
@@ -32,8 +33,9 @@ interface Question {
 }
 
 /** The conversation of this tab: it goes on while other pages are looked at, and ends with the tab. */
-export function useChat() {
-  const { turns, running } = conversation.use();
+export function useChat(lane: Lane) {
+  const { use, update } = conversations[lane];
+  const { turns, running } = use();
   const { onCharged } = useSurroundings();
 
   const ask = ({ text, way, open, bodyAfter, again = false }: Question): void => {

@@ -1,0 +1,44 @@
+import type { WorkspacePolicyAnswer } from '@sotto/contract/control/policies';
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { allKeys, createKey } from '../api/keys.ts';
+import { policyQuery } from '../api/queries.ts';
+import { defaultLimitUsd, keepTabKey, type TabKey, tabKeyNow, tabKeyOf } from './tab-key.ts';
+
+/** How long the key of a session lasts. Every policy allows a day. */
+const lastsMs = 12 * 3_600_000;
+
+/** The key that the first message creates: with a small limit, for some hours, and only for the private flow. */
+const sessionKeyBody = (workspaceId: string, policy: WorkspacePolicyAnswer, now: number) => ({
+  name: 'Playground',
+  kind: 'inference' as const,
+  workspace_id: workspaceId,
+  credit_limit_usd: Math.min(defaultLimitUsd, policy.max_key_limit_usd ?? defaultLimitUsd),
+  expires_at: new Date(now + lastsMs).toISOString(),
+  openai_compatible: false,
+});
+
+const underWay = new Map<string, Promise<TabKey>>();
+
+/**
+ * Returns a function that resolves to the key of the tab, and creates one if there is none that lasts. Two requests at
+ * once share the key. It is listed with all others, and bound by the policy of the workspace.
+ */
+export function useSessionKey({ id }: WorkspaceAnswer): () => Promise<TabKey> {
+  const client = useQueryClient();
+  return () => {
+    const kept = tabKeyNow(id);
+    if (kept !== undefined) return Promise.resolve(kept);
+    const creating = underWay.get(id) ?? create(client, id).finally(() => underWay.delete(id));
+    underWay.set(id, creating);
+    return creating;
+  };
+}
+
+async function create(client: QueryClient, workspaceId: string): Promise<TabKey> {
+  const policy = await client.fetchQuery(policyQuery(workspaceId));
+  const key = tabKeyOf(await createKey(sessionKeyBody(workspaceId, policy, Date.now())));
+  keepTabKey(workspaceId, key);
+  void client.invalidateQueries(allKeys);
+  return key;
+}

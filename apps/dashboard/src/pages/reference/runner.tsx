@@ -1,0 +1,226 @@
+import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Play } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { ApiError, unreachable } from '../../api/errors.ts';
+import { useChange } from '../../api/use-change.ts';
+import { formatCount, formatExactUsd, formatMs } from '../../format/format.ts';
+import { useSessionKey } from '../../inference-key/session-key.ts';
+import { useTabKey } from '../../inference-key/tab-key.ts';
+import { useSignedIn } from '../../session/session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, linkClass } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { TextAreaField, TextField } from '../../ui/field.tsx';
+import { Card, ErrorLine } from '../../ui/surface.tsx';
+import { gatewayVerificationQuery, ownPins, simulationAllowed } from '../../verification/client.ts';
+import { useWorkspace } from '../../workspaces/workspaces.tsx';
+import { mayMakeKeys } from '../keys/key-rules.ts';
+import { useWay } from '../playground/open-way.ts';
+import { PageVerification } from '../playground/page-verification.tsx';
+import { obstacleOf, standingOf } from '../playground/standing.ts';
+import type { Described } from './described.ts';
+import { privatePathOf, runKindOf, targetOf } from './run.ts';
+
+interface RunnerProps {
+  readonly described: Described;
+  /** The example body with models of this deployment; undefined without a body. */
+  readonly example: string | undefined;
+}
+
+/** Runs an operation from this browser: by the private flow with the reader's key, or with the reader's session. */
+export function Runner({ described, example }: RunnerProps) {
+  const user = useSignedIn();
+  const { workspace } = useWorkspace();
+  const kind = runKindOf(described);
+  if (kind === undefined) return null;
+  if (kind !== 'open' && !user) {
+    return (
+      <Card title="Try it">
+        <p className="text-sm text-muted">
+          <Link to="/sign-in" search={{ return_to: window.location.pathname }} className={linkClass}>
+            Sign in
+          </Link>{' '}
+          to run it from this page.
+        </p>
+      </Card>
+    );
+  }
+  if (kind !== 'private') return <PlainRunner described={described} withSession={kind === 'session'} />;
+  if (workspace === undefined) return null;
+  return <PrivateRunner described={described} example={example ?? '{}'} workspace={workspace} />;
+}
+
+function PlainRunner({ described, withSession }: { described: Described; withSession: boolean }) {
+  const parameters = (described.operation.parameters ?? []).filter(({ in: where }) => where !== 'header');
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const run = useRun(() =>
+    fetch(targetOf(described, values), {
+      headers: { accept: 'application/json' },
+      credentials: withSession ? 'same-origin' : 'omit',
+    }).catch(() => {
+      throw unreachable();
+    }),
+  );
+  const isMissing = parameters.some(({ name, required }) => required && (values[name] ?? '') === '');
+  return (
+    <Card
+      title="Try it"
+      lead={withSession ? 'Sent by this browser with your session.' : 'Sent by this browser, without a credential.'}
+    >
+      <div className="space-y-3">
+        {parameters.map(({ name, required, in: where }) => (
+          <TextField
+            key={name}
+            label={required ? name : `${name} (optional)`}
+            hint={where === 'path' ? 'In the path.' : undefined}
+            autoComplete="off"
+            value={values[name] ?? ''}
+            onChange={({ target }) => setValues({ ...values, [name]: target.value })}
+          />
+        ))}
+        <Send run={run} obstacle={isMissing ? 'Fill in the required parameters.' : undefined} />
+      </div>
+    </Card>
+  );
+}
+
+interface PrivateRunnerProps {
+  readonly described: Described;
+  readonly example: string;
+  readonly workspace: WorkspaceAnswer;
+}
+
+function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
+  const [typed, setTyped] = useState<string>();
+  const body = typed ?? example;
+  const pins = ownPins.use();
+  const allowSimulated = simulationAllowed.use();
+  const [tabKey] = useTabKey(workspace.id);
+  const keyOfTab = useSessionKey(workspace);
+  const openWith = useWay({ way: 'private', allowSimulated, pins });
+  const { data: verification } = useQuery(gatewayVerificationQuery(pins));
+  const path = privatePathOf(described);
+  const parsed = useMemo(() => parsedObject(body), [body]);
+  const run = useRun(async () => {
+    if (path === undefined || parsed === undefined) throw new Error('nothing to send');
+    const way = await openWith((await keyOfTab()).key);
+    return way.send(path, parsed, new AbortController().signal);
+  });
+  const hasKey = tabKey !== undefined || mayMakeKeys(workspace.role);
+  const obstacle =
+    parsed === undefined
+      ? 'The body is not a JSON object.'
+      : obstacleOf({ hasKey, way: 'private', verification, allowSimulated });
+  return (
+    <Card
+      title="Try it"
+      lead="Sent by the private flow: your key goes to control, the body to the broker. It costs what any request costs."
+    >
+      <div className="space-y-3">
+        <TextAreaField
+          label="Body"
+          rows={Math.min(14, body.split('\n').length + 1)}
+          spellCheck={false}
+          className="[&_textarea]:font-mono [&_textarea]:text-sm"
+          value={body}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+        {verification !== undefined && standingOf(verification).kind !== 'verified' && (
+          <PageVerification
+            allowSimulated={allowSimulated}
+            onAllowSimulated={(allowed) => simulationAllowed.update(() => allowed)}
+          />
+        )}
+        <Send run={run} obstacle={obstacle} />
+        {tabKey === undefined && obstacle === undefined && (
+          <p className="text-sm text-muted">The first run creates a key for this tab, with a limit of $1.00.</p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function parsedObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer as the page shows it. */
+interface Shown {
+  readonly status: number;
+  readonly isGood: boolean;
+  readonly ms: number;
+  readonly costUsd: number | undefined;
+  readonly label: string;
+  readonly text: string;
+}
+
+const mostCharacters = 20_000;
+
+const useRun = (send: () => Promise<Response>) =>
+  useChange({
+    mutationFn: async (): Promise<Shown> => {
+      const startedAt = performance.now();
+      const answer = await send();
+      const label = answer.headers.get('content-type')?.split(';')[0] ?? 'No content';
+      const isText = /json|text|event-stream/.test(label);
+      const text = isText ? await answer.text() : `${formatCount((await answer.arrayBuffer()).byteLength)} bytes`;
+      return {
+        ...{ status: answer.status, isGood: answer.ok, ms: performance.now() - startedAt, label },
+        costUsd: costOf(text),
+        text: prettyJson(text).slice(0, mostCharacters),
+      };
+    },
+  });
+
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+const costOf = (text: string): number | undefined => {
+  const [, cost] = /"cost":\s*([\d.e-]+)/.exec(text) ?? [];
+  return cost === undefined ? undefined : Number(cost);
+};
+
+function Send({ run, obstacle }: { run: ReturnType<typeof useRun>; obstacle: string | undefined }) {
+  const { data } = run;
+  return (
+    <div className="space-y-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button
+          look="primary"
+          busy={run.isPending}
+          disabled={obstacle !== undefined}
+          icon={<Play aria-hidden className="size-4" />}
+          onClick={() => run.mutate()}
+        >
+          Run
+        </Button>
+        {obstacle !== undefined && <p className="min-w-0 text-sm text-muted">{obstacle}</p>}
+      </div>
+      <ErrorLine error={run.error instanceof ApiError ? run.error : null} className="text-sm" />
+      {data !== undefined && (
+        <section aria-label="Answer" className="space-y-2">
+          <p role="status" className="flex flex-wrap items-center gap-2 text-sm text-muted">
+            <Badge tone={data.isGood ? 'good' : 'danger'}>{String(data.status)}</Badge>
+            {formatMs(data.ms)}
+            {data.costUsd !== undefined && ` · ${formatExactUsd(data.costUsd)}`}
+          </p>
+          <div className="max-h-96 overflow-y-auto">
+            <CodeBlock label={data.label} name="The answer" code={data.text} />
+          </div>
+        </section>
+      )}
+    </div>
+  );
+}
