@@ -22,6 +22,7 @@ import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
 import { signedInByProvider } from './provisioning/provisioned-people.ts';
 import { buildAuth } from './sessions/auth.ts';
+import { changeAddress } from './sessions/change-address.ts';
 import { signUpPolicy } from './sessions/sign-up-policy.ts';
 import { Settler } from './settler/settler.ts';
 import { buildShards } from './shards/shards.ts';
@@ -142,6 +143,11 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
     await grants.giveTo(accountId).catch(failed('monthly grants'));
     await project(accountId).catch(failed('projection'));
   };
+  // If it fails, a task gives the grant later, and the deletion of the account remembers its identities.
+  const onIdentityChanged = async (userId: string): Promise<void> => {
+    const account = await findAccount(pool, userId).catch(failed('monthly grants'));
+    if (account !== undefined) await grants.giveTo(account.accountId).catch(failed('monthly grants'));
+  };
   const signUp = signUpPolicy(pool, signIn.signUp, now);
   const auth = buildAuth({
     db,
@@ -153,10 +159,11 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
       // With mail, an invitation stays until its address is verified. Otherwise a stranger could use it up.
       if (mailer === undefined) await pool.query('delete from sign_up_invitations where email = $1', [email]);
     },
-    // If it fails, a task gives the grant later, and the deletion of the account remembers its identities.
-    onIdentityChanged: async (userId) => {
-      const account = await findAccount(pool, userId).catch(failed('monthly grants'));
-      if (account !== undefined) await grants.giveTo(account.accountId).catch(failed('monthly grants'));
+    onIdentityChanged,
+    changeAddress: async (userId, email) => {
+      const isChanged = await changeAddress(pool, userId, email);
+      if (isChanged) await onIdentityChanged(userId);
+      return isChanged;
     },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
     deleteAccount: (userId) => removeAccount({ pool, projector, now, onFailed: failed('account deletion') }, userId),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { purgeExpired, smtpMail } from '@sotto/control';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { password } from '../../kit/signed-up.ts';
 import { signIn, useWorld, type Visitor } from './world.ts';
@@ -106,6 +106,31 @@ describe('by domain', () => {
       expect((await invite(email)).status).toBe(201);
     }
     expect((await invite(at('work.example'))).status).toBe(201);
+  });
+
+  it('bounds the address that a person changes to, also if sign-up is closed', async () => {
+    const mailbox = await openMailbox();
+    onTestFinished(() => mailbox.stop());
+    const mailer = smtpMail({ url: mailbox.url, from: 'no-reply@sotto.example' });
+    const limited = await world.another({ signUp: { mode: 'closed', domains: ['work.example'] }, mailer });
+    const ann = await signIn(limited.visitor(), await world.verified(at('work.example')));
+    const change = (newEmail: string) => ann.post('/auth/change-email', { newEmail, password });
+    const [outside, inside] = [at('private.example'), at('work.example')];
+    const refused = await change(outside);
+    expect([refused.status, refused.json.error.message]).toEqual([403, expect.stringContaining(outside)]);
+    expect((await change(inside)).status).toBe(200);
+    await inviteByOperator(outside);
+    expect((await change(outside)).status).toBe(200);
+    const { pool } = world;
+    const acts = async () => (await pool.query("select account_id from acts where act = 'address_changed'")).rows;
+    const before = (await acts()).length;
+    const token = await mailbox.token(outside, 'Confirm your new address');
+    expect((await ann.post('/auth/verify-email', { token })).status).toBe(200);
+    const { rows } = await pool.query(
+      'select a.id as account_id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
+      [outside],
+    );
+    expect((await acts()).slice(before)).toEqual(rows);
   });
 
   it('also bounds invitations of workspaces, but not those of the operator', async () => {

@@ -143,9 +143,13 @@ export function requestsSuite(stage: Stage): void {
         widths: [390, 1440],
         shown: (shown) => shown.getByRole('heading', { name: /requests? refused/ }).waitFor(),
       });
-      // A refusal has no status, provider or model, so such a filter hides the counts.
-      await page.goto('/usage?view=requests&status=failed');
-      await listed(page, '1 request');
+      // Somebody who asks why a request failed looks among the failed ones, or at a model.
+      await page.goto('/usage?view=requests&status=failed&model=acme/chat');
+      await page.getByRole('heading', { name: '15 requests refused' }).waitFor();
+      await page.getByText('Counted by whole hours, for all models.').waitFor();
+      // No provider was asked for a refused request.
+      await page.goto('/usage?view=requests&provider=acme');
+      await listed(page, '3 requests');
       expect(await page.getByRole('heading', { name: /requests? refused/ }).count()).toBe(0);
     });
 

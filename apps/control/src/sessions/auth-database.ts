@@ -65,7 +65,7 @@ export function authDatabase({ db, maxPasskeys, hasPasswords, now }: DatabaseDep
 export interface HookDependencies {
   readonly db: AuthDatabase;
   readonly hasPasswords: boolean;
-  readonly signUp: Pick<SignUpPolicy, 'mode' | 'admits'>;
+  readonly signUp: Pick<SignUpPolicy, 'mode' | 'admits' | 'allowsAddress'>;
   /**
    * Creates the account, wallet and workspace that every user has. Runs after user and credential are committed and
    * before the sign-up is answered. A throw fails the sign-up with 500 and leaves a user who can sign in. The callback

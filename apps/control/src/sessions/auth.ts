@@ -41,6 +41,8 @@ export interface AuthDependencies extends DatabaseDependencies, HookDependencies
    * address sets a password by mail, after the sessions have ended. A throw fails that request with 500.
    */
   readonly onClaimed: (userId: string) => Promise<void>;
+  /** Changes the address of a user, which a mailed link has proven. Resolves to false if another user has it. */
+  readonly changeAddress: (userId: string, email: string) => Promise<boolean>;
   /** Deletes a user with their account. Returns why it cannot be done, or undefined. */
   readonly deleteAccount: (userId: string) => Promise<string | undefined>;
   /**
@@ -186,7 +188,7 @@ const authPlugins = (parts: AuthParts) => {
     signUpGate(signUp),
     sessionGates({ db, hasMail: mailer !== undefined, now }),
     freshProof({ db, now }),
-    emailEndpoints({ db, mails, post, now }),
+    emailEndpoints({ db, signUp, changeAddress: parts.changeAddress, mails, post, now }),
     accountDeletion({ deleteAccount, mails, post, now }),
     twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
     passkeys(origin, trustedOrigins),

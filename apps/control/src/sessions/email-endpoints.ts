@@ -7,9 +7,13 @@ import type { AuthDatabase } from '../database/auth-schema.ts';
 import type { OwnerMails } from './auth-mails.ts';
 import { type EmailProof, findEmailProof, makeEmailProof, useEmailProof, voidProofs } from './email-proofs.ts';
 import { assertOwner } from './fresh-proof.ts';
+import type { SignUpPolicy } from './sign-up-policy.ts';
 
 export interface EmailEndpointsOptions extends OwnerMails {
   readonly db: AuthDatabase;
+  readonly signUp: Pick<SignUpPolicy, 'allowsAddress'>;
+  /** Changes the address of a user. Resolves to false if another user has it. */
+  readonly changeAddress: (userId: string, email: string) => Promise<boolean>;
   readonly now: () => number;
 }
 
@@ -20,7 +24,7 @@ export interface EmailEndpointsOptions extends OwnerMails {
  * stranger could sign up with another person's address. By following a link that they did not ask for, the owner of the
  * address would verify an account whose password the stranger knows.
  */
-export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) => {
+export const emailEndpoints = ({ db, signUp, changeAddress, mails, post, now }: EmailEndpointsOptions) => {
   const invalid = () =>
     new APIError('BAD_REQUEST', {
       code: 'INVALID_TOKEN',
@@ -53,11 +57,13 @@ export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) 
           }
         }
         if (!(await useEmailProof(db, token))) throw invalid();
-        const verified = await internalAdapter
-          .updateUser(user.id, { email: proof.email, emailVerified: true })
-          .catch(() => undefined);
+        const verified = { email: proof.email, emailVerified: true };
+        const isDone =
+          proof.purpose === 'change'
+            ? await changeAddress(user.id, proof.email)
+            : (await internalAdapter.updateUser(user.id, verified).catch(() => undefined)) != null;
         // Another account has taken the address meanwhile.
-        if (!verified) throw invalid();
+        if (!isDone) throw invalid();
         if (proof.purpose === 'change') {
           // Links mailed to the old address must not work any more.
           await voidProofs(db, user.id);
@@ -90,6 +96,11 @@ export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) 
           const email = ctx.body.newEmail.toLowerCase();
           if (email === user.email)
             throw new APIError('BAD_REQUEST', { message: 'This is the address of the account already' });
+          if (!(await signUp.allowsAddress(email))) {
+            throw new APIError('FORBIDDEN', {
+              message: `This deployment does not admit the domain of ${email}. Ask its operator to invite the address first`,
+            });
+          }
           const proof: EmailProof = { purpose: 'change', userId: user.id, email };
           // Answer the same way if the address has an account, so that the caller cannot find out.
           const isTaken = (await internalAdapter.findUserByEmail(email)) !== null;

@@ -18,6 +18,8 @@ export interface SignUpPolicy {
   mode(): Promise<{ readonly mode: SignUpMode; readonly isInherited: boolean }>;
   /** Whether an address may create an account. The answer does not depend on the accounts that exist. */
   admits(email: string): Promise<boolean>;
+  /** Whether a person with an account may change to an address: one of the domains, or one that the operator chose. */
+  allowsAddress(email: string): Promise<boolean>;
 }
 
 /** The one place that decides who may sign up. */
@@ -31,6 +33,19 @@ export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSett
     }
     return { mode: inherited ? 'open' : 'invited', isInherited: inherited };
   };
+  const isInDomains = (email: string): boolean =>
+    domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1));
+  const invitedBy = async (email: string) => {
+    const { rows } = await pool.query<{ by_operator: boolean; by_workspace: boolean }>(
+      `select exists(select from sign_up_invitations where email = $1 and expires_at > $2)
+             or exists(select from scim_users where addresses @> array[$1::text] and active) as by_operator,
+           exists(select from workspace_invitations i join workspaces w on w.id = i.workspace_id
+             join accounts a on a.id = i.invited_by
+             where i.email = $1 and i.expires_at > $2 and w.deleted_at is null and a.disabled_at is null) as by_workspace`,
+      [email, new Date(now())],
+    );
+    return rows[0] ?? { by_operator: false, by_workspace: false };
+  };
   return {
     domains,
     mode,
@@ -38,19 +53,15 @@ export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSett
       const email = address.toLowerCase();
       const { mode: current } = await mode();
       if (current === 'closed') return false;
-      const isInDomains = domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1));
-      if (current === 'open' && isInDomains) return true;
-      const { rows } = await pool.query<{ by_operator: boolean; by_workspace: boolean }>(
-        `select exists(select from sign_up_invitations where email = $1 and expires_at > $2)
-             or exists(select from scim_users where addresses @> array[$1::text] and active) as by_operator,
-           exists(select from workspace_invitations i join workspaces w on w.id = i.workspace_id
-             join accounts a on a.id = i.invited_by
-             where i.email = $1 and i.expires_at > $2 and w.deleted_at is null and a.disabled_at is null) as by_workspace`,
-        [email, new Date(now())],
-      );
-      const [invited] = rows;
+      const isInside = isInDomains(email);
+      if (current === 'open' && isInside) return true;
+      const invited = await invitedBy(email);
       // An operator’s invitation admits any domain, because the operator chose the address. So does the operator's provider by SCIM.
-      return invited !== undefined && (invited.by_operator || (isInDomains && invited.by_workspace));
+      return invited.by_operator || (isInside && invited.by_workspace);
+    },
+    async allowsAddress(address) {
+      const email = address.toLowerCase();
+      return isInDomains(email) || (await invitedBy(email)).by_operator;
     },
   };
 }

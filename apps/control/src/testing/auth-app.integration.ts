@@ -38,13 +38,18 @@ export async function authApp() {
       onSignUp,
       onIdentityChanged: async () => {},
       onClaimed: async () => {},
+      changeAddress: async () => true,
       deleteAccount: async () => undefined,
       mailer: undefined,
       onMailFailed: () => {},
       hasPasswords: true,
       openid: undefined,
       onOpenidSignIn: async () => {},
-      signUp: { mode: async () => ({ mode: 'open', isInherited: false }), admits: async () => true },
+      signUp: {
+        mode: async () => ({ mode: 'open', isInherited: false }),
+        admits: async () => true,
+        allowsAddress: async () => true,
+      },
       now: Date.now,
     });
 

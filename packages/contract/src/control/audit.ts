@@ -31,6 +31,7 @@ const actNames = [
   'key_rotated',
   'app_secret_rotated',
   'app_disabled',
+  'address_changed',
   'account_created',
   'password_link_created',
   'account_credited',

@@ -15,7 +15,7 @@ const kinds: ActKinds = {
     label: 'Accounts',
     acts: [
       ...(['account_created', 'password_link_created', 'account_disabled', 'account_enabled'] as const),
-      ...(['account_deleted', 'operator_granted', 'operator_revoked'] as const),
+      ...(['account_deleted', 'address_changed', 'operator_granted', 'operator_revoked'] as const),
     ],
   },
   'sign-up': { label: 'Sign-up', acts: ['sign_up_invited', 'sign_up_invitation_withdrawn'] },

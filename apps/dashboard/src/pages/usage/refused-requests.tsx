@@ -23,8 +23,14 @@ const kindWords: Readonly<Record<RefusalKind, string>> = {
   privacy: 'No provider keeps the privacy floor',
 };
 
+interface RefusedRequestsProps extends UsageNames {
+  readonly filters: RefusalFilters;
+  /** Whether the search names a model, which these counts do not have. */
+  readonly isOfAllModels: boolean;
+}
+
 /** The requests that were refused before a provider was tried, by hour. Nothing is shown if there were none. */
-export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly filters: RefusalFilters }) {
+export function RefusedRequests({ filters, isOfAllModels, nameOf }: RefusedRequestsProps) {
   const { data, error, refetch } = useQuery(refusalsQuery(filters));
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined || data.data.length === 0) return null;
@@ -44,7 +50,9 @@ export function RefusedRequests({ filters, nameOf }: UsageNames & { readonly fil
   return (
     <Card
       title={`${formatCountOf(total, 'request')} refused`}
-      lead={`Before a provider was tried, so they are not in the list below.${cutNote(filters, cutAt)}`}
+      lead={`Before a provider was tried, so they are not in the list below. Counted by whole hours${
+        isOfAllModels ? ', for all models' : ''
+      }.${cutNote(filters, cutAt)}`}
     >
       <Table
         caption="Refused requests"

@@ -197,7 +197,13 @@ function UsageRequestsView(shown: ViewProps) {
         />
       ) : (
         <>
-          {isOnlyOfKeys(search) && <RefusedRequests filters={refusalFilters(rowFilters)} nameOf={nameOf} />}
+          {mayBeRefused(search) && (
+            <RefusedRequests
+              filters={refusalFilters(rowFilters)}
+              isOfAllModels={search.model !== undefined}
+              nameOf={nameOf}
+            />
+          )}
           <RequestLog
             key={JSON.stringify(rowFilters)}
             filters={rowFilters}
@@ -212,9 +218,9 @@ function UsageRequestsView(shown: ViewProps) {
   );
 }
 
-/** Whether a search has no filter that a refused request cannot match. */
-const isOnlyOfKeys = ({ status, error, model, provider }: UsageSearch): boolean =>
-  [status, error, model, provider].every((filter) => filter === undefined);
+/** Whether a search has no filter that a refused request cannot match: no provider was asked, and it did not complete. */
+const mayBeRefused = ({ status, error, provider }: UsageSearch): boolean =>
+  error === undefined && provider === undefined && (status === undefined || status === 'failed');
 
 interface UsageTotalsProps {
   readonly total: UsageSums;
