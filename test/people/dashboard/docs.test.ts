@@ -149,6 +149,7 @@ await describeDashboard('pages for everybody', (stage) => {
     expect(await shell(`${setting}\n${request}`)).toContain('data: [DONE]');
     // A step whose command stands between two lists keeps its number.
     await page.goto('/guides/operate/compose');
+    await title(page, 'Deploy with Docker Compose').waitFor();
     const lists = await page.getByRole('article').locator('ol').all();
     const numbers = await Promise.all(lists.slice(0, 3).map((list) => list.getAttribute('start')));
     expect(numbers).toEqual(['1', '2', '6']);

@@ -137,9 +137,10 @@ function UsageSumsView(shown: ViewProps) {
     ...usageSumsQuery(filters, [groupOf[search.by ?? 'model']]),
     placeholderData: keepPreviousData,
   });
-  const before = useQuery(
-    usageSumsQuery({ ...filters, from: earlier.from, to: addDays(earlier.to, 1) }, [groupOf[search.by ?? 'model']]),
-  );
+  const before = useQuery({
+    ...usageSumsQuery({ ...filters, from: earlier.from, to: addDays(earlier.to, 1) }, [groupOf[search.by ?? 'model']]),
+    enabled: days.from <= days.to,
+  });
   return (
     <div className="space-y-6">
       <UsageControls {...shown} error={sums.error} />
