@@ -2,7 +2,15 @@ import { expect, it } from 'vitest';
 import { wordsOf } from './alert-words.ts';
 
 const alert = {
-  ...{ workspace: 'Team', workspace_id: 'w', budget_id: 'b', percent: 75, month: '2026-11', recipient: null },
+  ...{
+    workspace: 'Team',
+    workspace_id: 'w',
+    account_id: 'a',
+    budget_id: 'b',
+    percent: 75,
+    month: '2026-11',
+    recipient: null,
+  },
   ...{
     key_id: null,
     key_name: null,
