@@ -174,6 +174,7 @@ export function admissionSuite(stage: Stage): void {
           `the member's budget ${until} 00:00 UTC`,
         ]),
       );
+      for (const text of refused) expect(text).toContain('Ask an owner or admin of the workspace to raise it');
       expect((await ask(service, (await makeKey(ben, workspaceId)).key, body(0))).status).toBe(200);
 
       const managementKey = (await makeKey(owner, workspaceId, 'management')).key;

@@ -193,12 +193,12 @@ describe('sotto-control', () => {
   it('ends without an error when the reader of a long list leaves', async () => {
     const pool = openTestPool(databaseUrl);
     await pool.query(
-      "insert into acts (id, at, actor, act, details) select gen_random_uuid(), now(), 'command_line', 'account_created', jsonb_build_object('note', repeat('x', 200)) from generate_series(1, 3000)",
+      "insert into acts (id, actor, act, details) select gen_random_uuid(), 'command_line', 'account_created', jsonb_build_object('note', repeat('x', 200)) from generate_series(1, 3000)",
     );
     await pool.end();
     const command = [process.execPath, ...fromSource, programOf('apps/control/src/main.ts'), 'acts', 'list'];
     const script = 'set -o pipefail; "$@" | head -n 1';
-    const { code, out, error } = await runToEnd('bash', ['-c', script, 'bash', ...command], root, {
+    const { code, out, error } = await runToEnd('bash', ['--norc', '-c', script, 'bash', ...command], root, {
       DATABASE_URL: databaseUrl,
     });
     expect([code, out.split('\n').length, error]).toEqual([0, 1, '']);

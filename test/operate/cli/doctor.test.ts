@@ -171,6 +171,11 @@ await describeStage(
         expect(wrongs(forgetful.lines)).toContainEqual(
           expect.stringMatching(/Redis’ durability: Redis has `appendfsync everysec`: it takes `appendfsync always`/),
         );
+        const rights = ['resetpass', '>poor', '~*', '-@all', '+info', '+ping', '+time', '+client', '+config|get'];
+        await withRedis(other.url, (redis) => redis.call('ACL', 'SETUSER', 'poor', 'on', ...rights));
+        const poor = await doctor({ ...right, REDIS_URL: other.url.replace('redis://', 'redis://poor:poor@') });
+        const denied = poor.lines.findIndex((line) => /^WRONG {3}shared state: cannot be read \(.*NOPERM\)/.test(line));
+        expect(poor.lines[denied + 1], poor.lines.join('\n')).toMatch(/acl-user\.sh; `ACL LOG` names the command/);
         await withRedis(other.url, (redis) => redis.config('SET', 'requirepass', 'hunter2'));
         const locked = await doctor({ ...right, REDIS_URL: other.url });
         expect(locked.lines).toContainEqual(expect.stringMatching(/^WRONG {3}Redis: rejects .* \(NOAUTH\)$/));

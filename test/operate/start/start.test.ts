@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +11,6 @@ import { documentedBlock } from '../../kit/documented.ts';
 import { useFolder } from '../../kit/folder.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
 import { endAll, freePorts, npmStart, processesMentioning, root, type StartedByNpm } from '../../kit/npm-start.ts';
-import { runToEnd } from '../../kit/programs.ts';
 import { get, post } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { newVisitor } from '../../kit/visitor.ts';
@@ -305,52 +304,6 @@ describe('npm start with REDIS_URL', async () => {
     // This start ends what is left of Postgres.
     await (await npmStart(dataDir, environment)).end('SIGTERM');
     await nothingRuns();
-  });
-
-  it.skipIf(redis === undefined)('and its own Postgres gives commands the settings that they need', async () => {
-    const postgres = await startTestPostgres();
-    const own = join(folder, 'own');
-    const [file, ownData] = [join(own, 'sotto.yaml'), join(own, 'data')];
-    const [databaseUrl, another] = [await postgres.createEmptyDatabase(), await postgres.createEmptyDatabase()];
-    await mkdir(own);
-    await writeFile(join(own, 'database-url'), databaseUrl);
-    await writeFile(join(own, 'redis-url'), redis?.url ?? '');
-    await writeFile(
-      file,
-      `control: {port: ${ports.CONTROL_PORT}}
-broker: {port: ${ports.CONFIDENTIAL_PORT}}
-data: {dir: data, database_url: file:database-url, redis_url: file:redis-url}
-drain: {delay_s: 1}
-`,
-    );
-    const started = await npmStart(ownData, { CONFIG_FILE: file });
-    expect(started.output()).toContain('warning: `drain.delay_s` is set, but `npm start` does not read it');
-    const shown = await readFile(join(ownData, 'control.json'), 'utf8');
-    for (const url of [databaseUrl, redis?.url ?? '']) expect(shown).not.toContain(url);
-    const control = (environment: Record<string, string>, ...args: readonly string[]) =>
-      runToEnd(process.execPath, ['scripts/run.mjs', 'control', ...args], root, environment);
-    for (const environment of [
-      { CONFIG_FILE: file },
-      { SOTTO_DATA_DIR: ownData },
-      { SOTTO_DATA_DIR: ownData, DATABASE_URL: databaseUrl },
-    ]) {
-      const created = await control(environment, 'account', 'create', '--name', 'robots');
-      expect((await control(environment, 'account', 'list')).out).toContain(created.out);
-      const { out, error } = await control(environment, 'doctor');
-      expect(out, error).toMatch(/^ok {6} broker: is ready at http:/m);
-      // This Redis is for tests. It may be the only problem.
-      expect(out.split('\n').filter((line) => /^WRONG(?!.*redis)/i.test(line))).toEqual([]);
-    }
-    // The keys of this service are not for the database of another.
-    expect(await control({ SOTTO_DATA_DIR: ownData, DATABASE_URL: another }, 'doctor')).toMatchObject({
-      ...{ code: 1, out: '' },
-      error: expect.stringMatching(/(_KEY|SESSION_SECRET|REDIS_URL) is not set/),
-    });
-    await started.end('SIGTERM');
-    await nothingRuns();
-    const without = await control({ SOTTO_DATA_DIR: ownData }, 'account', 'list');
-    expect(without.error).toContain('`npm start` does not run here');
-    await postgres.stop();
   });
 
   it.skipIf(redis === undefined)('runs the planes as two processes, and ends both', async () => {

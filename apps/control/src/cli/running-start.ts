@@ -12,7 +12,7 @@ const keptSchema = z.object({
   settings: z.record(z.string(), z.string()),
 });
 
-/** What `npm start` tells commands beside it. */
+/** The service that `npm start` runs, as a command beside it sees it. */
 interface RunningStart {
   /** The `sotto.yaml` that it read. */
   readonly configFile: string | undefined;

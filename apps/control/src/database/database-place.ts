@@ -1,6 +1,6 @@
 /**
- * Returns a URL of Postgres without its user and password. Two URLs with the same text lead to one database. Undefined if it is no URL,
- * such as a path of a socket.
+ * Returns a URL of Postgres without its user and password. Two URLs with the same text lead to one database. Undefined for
+ * anything else, such as the path of a socket.
  */
 export function databasePlace(url: string): string | undefined {
   const place = URL.parse(url);
