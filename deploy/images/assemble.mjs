@@ -84,6 +84,11 @@ for (const path of components) if (!parts.has(path)) copyLicences(path);
 for (const part of [...parts.values()].sort((a, b) => (a.path < b.path ? -1 : 1))) copyPart(part);
 for (const file of image.files) copyTree(`${image.app}/${file}`, () => true);
 if (registry !== undefined) copyFileSync(registry, join(out, image.app, 'providers.yaml'));
+if (name === 'control') {
+  // Control checks registries that extend the built-in one, and serves the documentation.
+  copyFileSync(join(root, 'apps/confidential/providers.yaml'), join(out, image.app, 'providers.yaml'));
+  copyTree('docs', (path) => path.endsWith('.md'));
+}
 copyNode();
 writeFileSync(join(out, 'health.mjs'), `import './${image.app}/dist/health.js';\n`);
 writeFileSync(join(out, 'sbom.cdx.json'), `${JSON.stringify(billOfMaterials(), null, 1)}\n`);

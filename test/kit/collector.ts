@@ -7,17 +7,35 @@ export interface CollectedSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
+  readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** A metric, with its points as they came last. */
+export interface CollectedMetric {
+  readonly service: string;
+  readonly name: string;
+  readonly unit: string;
+  readonly points: readonly {
+    readonly attributes: Readonly<Record<string, string>>;
+    /** Of a histogram its count, else its value. */
+    readonly value: number;
+    readonly sum?: number;
+  }[];
+}
+
 /** A stand-in for an OpenTelemetry collector. */
 export interface Collector {
   readonly url: string;
+  /** The address for metrics. */
+  readonly metricsUrl: string;
   /** Returns all requests to it, unchanged. */
   heard(): string;
   spans(): CollectedSpan[];
+  /** The last values of each metric, by service and name. */
+  metrics(): CollectedMetric[];
   stop(): Promise<void>;
 }
 
@@ -35,6 +53,27 @@ interface ExportRequest {
       })[];
     }[];
   }[];
+}
+
+interface MetricsRequest {
+  readonly resourceMetrics?: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly {
+        readonly name: string;
+        readonly unit: string;
+        readonly histogram?: { readonly dataPoints: readonly MetricPoint[] };
+        readonly sum?: { readonly dataPoints: readonly MetricPoint[] };
+      }[];
+    }[];
+  }[];
+}
+
+interface MetricPoint {
+  readonly attributes: readonly Attribute[];
+  readonly count?: string;
+  readonly sum?: number;
+  readonly asDouble?: number;
 }
 
 export async function startCollector(): Promise<Collector> {
@@ -56,10 +95,11 @@ export async function startCollector(): Promise<Collector> {
     Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']));
   return {
     url: `http://127.0.0.1:${port}/v1/traces`,
+    metricsUrl: `http://127.0.0.1:${port}/v1/metrics`,
     heard: () => [...headers, ...bodies].join('\n'),
     spans: () =>
       bodies.flatMap((body) =>
-        (JSON.parse(body) as ExportRequest).resourceSpans.flatMap(({ resource, scopeSpans }) =>
+        ((JSON.parse(body) as Partial<ExportRequest>).resourceSpans ?? []).flatMap(({ resource, scopeSpans }) =>
           scopeSpans.flatMap(({ spans }) =>
             spans.map((span) => ({
               ...span,
@@ -69,6 +109,23 @@ export async function startCollector(): Promise<Collector> {
           ),
         ),
       ),
+    metrics() {
+      const latest = new Map<string, CollectedMetric>();
+      for (const body of bodies) {
+        for (const { resource, scopeMetrics } of (JSON.parse(body) as MetricsRequest).resourceMetrics ?? []) {
+          const service = flat(resource.attributes)['service.name'] ?? '';
+          for (const { name, unit, histogram, sum } of scopeMetrics.flatMap(({ metrics }) => metrics)) {
+            const points = ((histogram ?? sum)?.dataPoints ?? []).map((point) => ({
+              attributes: flat(point.attributes),
+              value: Number(point.count ?? point.asDouble ?? 0),
+              ...(point.sum === undefined ? {} : { sum: point.sum }),
+            }));
+            latest.set(`${service} ${name}`, { service, name, unit, points });
+          }
+        }
+      }
+      return [...latest.values()];
+    },
     stop: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

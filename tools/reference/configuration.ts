@@ -30,7 +30,7 @@ models_file: catalog.yaml
 
 **Secrets in files.** If a name ends in \`_KEY\`, \`_SECRET\`, \`_URL\`, \`_TOKEN\` or \`_PASSWORD\`, you can set \`NAME_FILE\` to the path of a file with the value instead. This also holds for provider keys. It does not hold for names that begin with \`TLS_\`.
 
-**Provider keys.** The registry of providers names the variable of each provider's key (\`api_key_env\`). Set these variables for the broker. See [providers and catalog](../operate/providers-and-catalog.md).
+**Provider keys.** The registry of providers names the variable of each provider's key (\`api_key_env\`, \`api_keys\`). Set these variables for the broker. See [providers and catalog](../operate/providers-and-catalog.md).
 
 **Rotation.** Settings that begin with \`OTHER_\` hold the second of two secrets during a rotation. See [rotating secrets](../operate/rotating-secrets.md).
 

@@ -44,6 +44,12 @@ export interface BrokerEvents {
     readonly variable: string;
     readonly hasOwnSecret: boolean;
   }): void;
+  /** A provider refused one of its keys. Calls use the other ones for a while. */
+  keySetAside(fields: { readonly provider: string; readonly variable: string; readonly outcome: AttemptOutcome }): void;
+  /** The broker read its keys and its registry again (SIGHUP). */
+  reloaded(fields: { readonly providers: number }): void;
+  /** The same, but something is wrong, so the previous keys and registry stay in use. */
+  reloadRefused(fields: { readonly problem: string }): void;
   /** A provider's `tee` routes cannot be served with its present registry entry. */
   teeRefused(fields: { readonly provider: string; readonly reason: string }): void;
   /** An enclave got no content. Logs the checks that did not pass, and why; of the evidence, only digests and names. */
@@ -99,6 +105,9 @@ export function brokerEvents(logger: Logger): BrokerEvents {
       hasOwnSecret
         ? logger.warn({ provider, variable }, `\`${provider}\` has no key: ${variable} ${ownSecretProblem}`)
         : logger.info({ provider, variable }, `\`${provider}\` has no key: set ${variable}`),
+    keySetAside: (fields) => logger.warn(fields, 'key set aside'),
+    reloaded: (fields) => logger.info(fields, 'reloaded'),
+    reloadRefused: (fields) => logger.error(fields, 'reload refused'),
     teeRefused: (fields) => logger.warn(fields, 'tee routes are refused'),
     enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),
     enclaveUnknown: (fields) => logger.warn(fields, 'no evidence of an enclave'),

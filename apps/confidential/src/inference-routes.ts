@@ -11,7 +11,7 @@ import { embeddingsOperation } from './embeddings/embeddings-operation.ts';
 import { imageOperation } from './images/image-operation.ts';
 import type { InferenceDependencies } from './inference/deps.ts';
 import type { Operation } from './inference/operation.ts';
-import { refusalOf } from './inference/request-log.ts';
+import { RequestLog } from './inference/request-log.ts';
 import { run } from './inference/run.ts';
 import { sealedChatOperation } from './sealed/sealed-chat-operation.ts';
 import { speechOperation } from './speech/speech-operation.ts';
@@ -53,15 +53,14 @@ function running<Of extends Operation>(
   deps: InferenceDependencies,
   operationOf: (request: FastifyRequest) => Of,
 ) {
-  const { admission, traces, now } = deps;
+  const { admission } = deps;
   const beforeBody = async (request: FastifyRequest): Promise<void> => {
-    const startedAt = now();
     const operation = operationOf(request);
+    const log = new RequestLog(deps, operation.name, request);
     try {
       app.requestBodies.countBy(request, bodyHolder(await request.exchange.credential(admission, operation)));
     } catch (error) {
-      const { name } = operation;
-      traces?.begin(name, startedAt)?.end({ operation: name, ...refusalOf(error) }, now());
+      log.refused(error);
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { type ProviderRegistry, parseRegistry } from '@sotto/router';
+import { extendsBuiltIn, type ProviderRegistry, parseRegistry } from '@sotto/router';
 import { StartError } from '@sotto/server';
 import type { FileProblem } from '@sotto/yaml';
 import {
@@ -33,9 +33,13 @@ export function readRegistry(
 ): ReadRegistry {
   const foreign = problemOfForeignRegistry(file, ofImage, producer);
   if (foreign !== undefined) throw new RegistryFileError(file.name, [{ line: 1, message: foreign }]);
-  const digest = hash('sha256', file.bytes);
-  const parsed = parseRegistry(file.bytes.toString('utf8'), digest, {
+  const text = file.bytes.toString('utf8');
+  const builtIn = extendsBuiltIn(text) ? ofImage.bytes : undefined;
+  // A registry that extends the image's means something else with another image.
+  const digest = hash('sha256', builtIn === undefined ? file.bytes : Buffer.concat([file.bytes, builtIn]));
+  const parsed = parseRegistry(text, digest, {
     problemOfMeasurement,
+    builtIn: builtIn?.toString('utf8'),
     problemOfPlainHttp: (hostname) => problemOfPlainHttp(hostname, producer),
   });
   if (!parsed.ok) throw new RegistryFileError(file.name, parsed.problems);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BrokerConfig,
   createMetricsApp,
+  type EarlyConfig,
   type Environment,
   exitMessage,
   listenBacklog,
@@ -19,11 +20,13 @@ import {
 import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { pino } from 'pino';
 import { composeBroker, readRegistryFile } from './compose-broker.ts';
-import { brokerEvents } from './events.ts';
+import { type BrokerEvents, brokerEvents } from './events.ts';
 import { openAttestation } from './gateway/open-attestation.ts';
-import { withReleased } from './keeper/with-released.ts';
+import { type Machine, withReleased } from './keeper/with-released.ts';
 import type { Broker } from './wiring.ts';
 
+/** How often a broker asks the keeper for changed keys. */
+const askKeeperAgainMs = 3_600_000;
 /** How often a broker that has started looks whether it can serve. */
 const askMs = 250;
 
@@ -43,6 +46,9 @@ async function start(given: Environment): Promise<void> {
   let stop = (): void => process.exit(0);
   const onSignal = (): void => stop();
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  // Before the broker runs, everything is about to be read anyway. Without a listener, the signal would end the process.
+  let reload = (): void => {};
+  process.on('SIGHUP', () => reload());
   const loaded = loadSettings({
     ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -57,7 +63,8 @@ async function start(given: Environment): Promise<void> {
   const events = brokerEvents(logger);
   const registryFile = await readRegistryFile(early.settings.PROVIDERS_FILE);
   const attest = () => openAttestation(early.settings, events.collateralExpiring);
-  const environment = await withReleased(loaded.settings, early.settings, { attest, registryFile, events });
+  const machine = { attest, events };
+  const environment = await withReleased(loaded.settings, early.settings, { ...machine, registryFile });
   const read = readBrokerConfig(environment);
   if (!read.ok) throw new StartError(loaded.explain(read.message));
   const config = read.settings;
@@ -90,6 +97,12 @@ async function start(given: Environment): Promise<void> {
     const problem = brokerProblem(error);
     throw problem === undefined ? error : new StartError(problem);
   });
+  reload = inOrder(async () => {
+    const again = await readAgain(given, early.settings, machine);
+    await broker.reload(again);
+  }, events.reloadRefused);
+  // No signal reaches the broker of a confidential VM.
+  if (early.settings.keeper !== undefined) setInterval(() => reload(), askKeeperAgainMs).unref();
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   const stopping = new AbortController();
@@ -103,6 +116,39 @@ async function start(given: Environment): Promise<void> {
       .then(() => state.close())
       .then(() => metrics?.close())
       .then(() => process.exit(0));
+  };
+}
+
+/**
+ * Reads the registry and the keys again: from `sotto.yaml`, from the files of secrets, and from the keeper. Other settings stay as they
+ * were at the start. Throws a `StartError`.
+ */
+async function readAgain(given: Environment, early: EarlyConfig, machine: Omit<Machine, 'registryFile'>) {
+  const loaded = loadSettings({
+    ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  if (!loaded.ok) throw new StartError(loaded.message);
+  const registryFile = await readRegistryFile(loaded.settings.PROVIDERS_FILE || undefined);
+  const environment = await withReleased(loaded.settings, early, { ...machine, registryFile });
+  return { registryFile, providerKey: (name: string) => environment[name] };
+}
+
+/** Runs a task one time after the other. Calls during a run are answered by one run after it. */
+function inOrder(task: () => Promise<void>, onRefused: BrokerEvents['reloadRefused']): () => void {
+  let state: 'idle' | 'running' | 'again' = 'idle';
+  const run = async (): Promise<void> => {
+    do {
+      state = 'running';
+      await task().catch((error: unknown) =>
+        onRefused({ problem: error instanceof StartError ? error.message : 'unexpected error' }),
+      );
+    } while ((state as string) === 'again');
+    state = 'idle';
+  };
+  return () => {
+    if (state === 'idle') void run();
+    else state = 'again';
   };
 }
 

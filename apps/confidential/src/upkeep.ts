@@ -8,10 +8,10 @@ import type { SharedView } from './planning/shared-view.ts';
 /** The parts of a broker that need work while it runs. */
 export interface Kept {
   readonly state: BrokerState;
-  readonly registry: RegistryPublic;
   readonly view: SharedView;
   readonly measurements: MeasurementLog;
   readonly tracing: Tracing | undefined;
+  readonly sendMetrics: (() => Promise<void>) | undefined;
   readonly holds: HoldBook;
   readonly leases: LeaseKeeper;
   readonly events: Pick<BrokerEvents, 'strays'>;
@@ -23,6 +23,8 @@ export interface Upkeep {
   readonly isPublished: boolean;
   /** Publishes the registry and reads the catalog, then starts the tasks. */
   start(): Promise<void>;
+  /** Follows soon: publishes a registry that is new, and binds the catalog to it. */
+  wake(): void;
   /** Resolves when all tasks have ended. */
   stop(): Promise<void>;
 }
@@ -35,6 +37,7 @@ const gatherMs = 250;
 const pauseMs = 500;
 const measureMs = 5_000;
 const traceMs = 2_000;
+const metricsMs = 15_000;
 const resendMs = 1_000;
 /** One shard after the other, so each is reconciled about once a minute. */
 const reconcileMs = 4_000;
@@ -44,7 +47,7 @@ const unsettledMs = 50;
 
 /** Returns the tasks that follow the shared state and keep it informed. */
 export function keepUp(kept: Kept): Upkeep {
-  const { measurements, tracing, holds } = kept;
+  const { measurements, tracing, sendMetrics, holds } = kept;
   const following = followState(kept);
   const follow = repeat(unaskedMs, following.follow, undefined, { gatherMs, pauseMs });
   const published = kept.state.watchPublished(follow.wake);
@@ -53,6 +56,7 @@ export function keepUp(kept: Kept): Upkeep {
     { start: published.start, stop: async () => published.stop() },
     repeat(measureMs, () => measurements.exchange()),
     ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
+    ...(sendMetrics === undefined ? [] : [repeat(metricsMs, sendMetrics)]),
     repeat(resendMs, () => holds.resend()),
     repeat(reconcileMs, reconcileInTurn(kept)),
     repeat(leaseMs, renewLeases(kept, follow.wake)),
@@ -65,22 +69,24 @@ export function keepUp(kept: Kept): Upkeep {
       await following.follow().catch(() => {});
       for (const task of tasks) task.start();
     },
+    wake: follow.wake,
     async stop() {
       for (const task of tasks) await task.stop();
     },
   };
 }
 
-function followState({ state, registry, view }: Kept) {
-  let isPublished = false;
+function followState({ state, view }: Kept) {
+  let published: RegistryPublic | undefined;
   return {
     get isPublished() {
-      return isPublished;
+      return published !== undefined;
     },
     async follow(): Promise<void> {
       // Publish again if the state lost everything: control needs the registry before it can project.
-      if (!isPublished || (await state.readRegistry()) === undefined) await state.publishRegistry(registry);
-      isPublished = true;
+      const { registry } = view;
+      if (published !== registry || (await state.readRegistry()) === undefined) await state.publishRegistry(registry);
+      published = registry;
       await view.refresh();
     },
   };

@@ -1,12 +1,13 @@
 import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { publicRegistry } from '@sotto/router';
+import { otherProviderId, publicRegistry } from '@sotto/router';
 import {
   AddressLimit,
   type BrokerConfig,
   type Leave,
   leaveServer,
+  openMetricsExport,
   openTracing,
   randomId,
   type ServerOptions,
@@ -28,9 +29,9 @@ import { BrokerMetrics } from './metrics/broker-metrics.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
 import type { RegistryBytes } from './providers/check-registry.ts';
-import { openProviders, type ProviderSet } from './providers/provider-set.ts';
+import { isSame, openProviders, type ProviderSet } from './providers/provider-set.ts';
 import { tellOfProviders } from './providers/tell-of-providers.ts';
-import { builtInRegistry, type ReadRegistry, readRegistry } from './registry-file.ts';
+import { builtInRegistry, type ReadRegistry, RegistryFileError, readRegistry } from './registry-file.ts';
 import type { Enclaves, VerificationEngine } from './tee/enclaves.ts';
 import { ProviderDocuments } from './tee/provider-documents.ts';
 import { ProviderReceipts } from './tee/provider-receipts.ts';
@@ -66,6 +67,8 @@ export interface Broker {
   readiness(): Promise<{ readonly providers: number; readonly models: number } | undefined>;
   /** Publishes the registry's public half and begins to follow the shared state. */
   start(): Promise<void>;
+  /** Takes other keys and, if this broker attests nothing, another registry. Throws `RegistryFileError`, and then changes nothing. */
+  reload(given: Pick<BrokerOptions, 'registryFile' | 'providerKey'>): Promise<void>;
   /** Stops admitting, gives running requests `graceMs` to end, and hands every settlement over. */
   drain(leave: Leave): Promise<void>;
 }
@@ -99,12 +102,16 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     async readiness() {
       const { catalog } = parts.view;
       if (catalog === undefined || !(await isReady())) return undefined;
-      const providers = parts.registry.providers.filter(({ available }) => available).length;
+      const providers = parts.view.registry.providers.filter(({ available }) => available).length;
       return { providers, models: catalog.models.size };
     },
     async start() {
       await upkeep.start();
       parts.gateway?.upkeep.start();
+    },
+    async reload(given) {
+      await reloadProviders(parts, readRegistry(given.registryFile, imageRegistry, options.gateway?.producer), given);
+      upkeep.wake();
     },
     async drain(leave) {
       isDraining = true;
@@ -117,12 +124,14 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens what the broker consists of, each part after those that it needs. */
 async function openParts(options: BrokerOptions, read: ReadRegistry) {
-  const { config, state, providerKey, now = Date.now } = options;
+  const { config, state, providerKey, now = Date.now, random = Math.random } = options;
   const metrics: BrokerMetrics = openMetrics(() => ({ holds, view, enclaves }));
   const events = metrics.counting(brokerEvents(options.logger));
   const providers = await openProviders(read.providers, {
     keyOf: providerKey,
     onAddressRefused: (provider) => events.addressRefused({ provider }),
+    onKeySetAside: (provider, variable, outcome) => events.keySetAside({ provider, variable, outcome }),
+    ...{ now, random },
     ca: options.engine?.ca,
   });
   tellOfProviders(read.providers, providers, providerKey, { events, willCall: (id) => metrics.willCall(id) });
@@ -138,12 +147,17 @@ async function openParts(options: BrokerOptions, read: ReadRegistry) {
   const receiptKey = makeReceiptKey();
   const attested = { registryDigest: read.digest, receiptKey: receiptKey.named, events, now };
   return {
-    ...{ config, state, now, metrics, events, providers, registry, measurements, view, holds, leases, enclaves },
+    ...{ config, state, now, random, metrics, events, providers, measurements, view, holds, leases, enclaves },
     ...{ documents, media },
-    registryDigest: `sha256:${read.digest}`,
     receiptSigner: receiptKey.signer,
     providerReceipts: new ProviderReceipts({ state, documents }),
     tracing: openBrokerTracing(options, events),
+    sendMetrics: openMetricsExport({
+      service: 'sotto-broker',
+      url: config.METRICS_URL,
+      registry: metrics.registry,
+      now,
+    }),
     gateway: options.gateway && buildGateway(options.gateway, attested),
     deadlines: new Deadlines(),
   };
@@ -201,7 +215,7 @@ function openBrokerTracing({ config, now = Date.now }: BrokerOptions, events: Br
 
 function appOf(parts: Parts, options: BrokerOptions, isReady: () => Promise<boolean>): FastifyInstance {
   const { config, state, now, providers, documents, events, media } = parts;
-  const inference = inferenceOf(parts, options);
+  const inference = inferenceOf(parts);
   return buildApp({
     inference,
     tee: { admission: inference.admission, providers, documents, events },
@@ -221,8 +235,8 @@ function appOf(parts: Parts, options: BrokerOptions, isReady: () => Promise<bool
 }
 
 /** Returns what serving a request needs. */
-function inferenceOf(parts: Parts, { random = Math.random }: BrokerOptions): InferenceDependencies {
-  const { config, state, now, holds, view, events, registryDigest } = parts;
+function inferenceOf(parts: Parts): InferenceDependencies {
+  const { config, state, now, random, holds, view, events } = parts;
   const { providers, deadlines, enclaves, providerReceipts, measurements } = parts;
   const ticketSealingKey = setting.withOther(config.TICKET_SEALING_KEY, config.OTHER_TICKET_SEALING_KEY);
   return {
@@ -236,11 +250,50 @@ function inferenceOf(parts: Parts, { random = Math.random }: BrokerOptions): Inf
       keepAliveMs: msOrOff(config.STREAM_KEEPALIVE_S),
       headersAfterMs: msOrOff(config.STREAM_HEADERS_AFTER_S),
     },
-    receipts: { state, signer: parts.receiptSigner, registryDigest, now },
+    receipts: {
+      ...{ state, signer: parts.receiptSigner, now },
+      get registryDigest() {
+        return `sha256:${view.registry.digest}`;
+      },
+    },
     meter: parts.metrics,
     traces: parts.tracing,
     monotonicNow: () => performance.now(),
   };
+}
+
+/** Takes other keys and another registry, as far as nothing that was attested changes. Throws `RegistryFileError`. */
+async function reloadProviders(
+  { providers, view, events, metrics, media, gateway }: Parts,
+  { providers: next, digest }: ReadRegistry,
+  { registryFile: { name }, providerKey }: Pick<BrokerOptions, 'registryFile' | 'providerKey'>,
+): Promise<void> {
+  const refuse = (message: string): never => {
+    throw new RegistryFileError(name, [{ line: 1, message }]);
+  };
+  if (gateway !== undefined && digest !== view.registry.digest)
+    refuse('this broker attests its registry, so another one needs another start');
+  for (const entry of next.providers) {
+    const open = providers.get(entry.id)?.entry;
+    if (open?.attestation !== undefined && !isSame(open, entry))
+      refuse(`provider ${entry.id} is verified as it was at the start, so a change of it needs another start`);
+  }
+  await providers.reload(next, providerKey);
+  const registry = publicRegistry(next, providers.isAvailable, media);
+  if (JSON.stringify(registry) !== JSON.stringify(view.registry)) {
+    const known = new Set(
+      view.registry.providers.flatMap(({ id, listed, available }) =>
+        available ? [listed ? id : otherProviderId] : [],
+      ),
+    );
+    const willCall = (id: string): void => {
+      // The series of the others have begun.
+      if (!known.has(id)) metrics.willCall(id);
+    };
+    tellOfProviders(next, providers, providerKey, { events, willCall });
+    view.takeRegistry(registry);
+  }
+  events.reloaded({ providers: registry.providers.filter(({ available }) => available).length });
 }
 
 /** Returns a time in ms. Undefined for 0, which is off. */
@@ -251,7 +304,7 @@ async function drainParts(
   parts: Parts,
   { app, upkeep, leave }: { readonly app: FastifyInstance; readonly upkeep: Upkeep; readonly leave: Leave },
 ): Promise<void> {
-  const { events, gateway, deadlines, measurements, tracing, holds, leases } = parts;
+  const { events, gateway, deadlines, measurements, tracing, sendMetrics, holds, leases } = parts;
   events.lifecycle('draining');
   await leaveServer(app, { ...leave, breakOff: () => deadlines.shutDown() });
   // Do not wait for a quote that is being made: it binds nothing that outlives this process.
@@ -259,6 +312,7 @@ async function drainParts(
   await upkeep.stop();
   await measurements.exchange().catch(() => {});
   await tracing?.flush();
+  await sendMetrics?.().catch(() => {});
   for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

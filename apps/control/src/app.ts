@@ -8,9 +8,11 @@ import type { Redis } from 'ioredis';
 import { type ApiCredentials, RememberedKeys, verifyCredentials } from './credentials/api-credentials.ts';
 import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable } from './database/failures.ts';
+import type { Documentation } from './documentation/documentation.ts';
 import type { Domain } from './domain.ts';
 import type { ControlEvents } from './events.ts';
 import { limitByKey, ownLimit, registerRateLimits, uncounted } from './limits/rate-limits.ts';
+import type { ControlMetrics } from './metrics/control-metrics.ts';
 import type { Dashboard } from './pages/dashboard.ts';
 import { serving } from './serve/serve.ts';
 import { type SessionSecrets, signCookiesAgain } from './sessions/session-secrets.ts';
@@ -23,11 +25,14 @@ export interface ControlAppOptions {
   /** Undefined: nothing is traced. */
   readonly traces?: Pick<Tracing, 'record'> | undefined;
   readonly dashboard: Dashboard;
+  readonly documentation: Pick<Documentation, 'answer'>;
   /** Shown to clients that ask for a path of the broker here. */
   readonly confidentialOrigin: string;
   readonly limits: { readonly control: number; readonly requests: number; readonly redis: Redis | undefined };
   readonly events: ControlEvents;
   readonly isReady: () => Promise<boolean>;
+  /** Called after each answer. `route` is the pattern of the route. */
+  readonly onAnswered: ControlMetrics['answered'];
   /** Called after each request that may have changed something. */
   readonly onWritten: () => void;
   readonly trustProxy: ServerOptions['trustProxy'];
@@ -45,13 +50,13 @@ const openPaths = controlOrigin.routes
 
 /** The control origin, which serves everything except content. */
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
-  const { events, dashboard } = options;
+  const { events, dashboard, documentation } = options;
   const app = createServer({
     bodyLimit: maxControlBytes,
     bodyBudget,
     maxHeaderBytes,
     trustProxy: options.trustProxy,
-    answerUnknown: dashboard.answer,
+    answerUnknown: (request, reply) => documentation.answer(request, reply) || dashboard.answer(request, reply),
     origin: { name: 'control', known: { confidential: options.confidentialOrigin } },
     isOpenToPages: (path) => openPaths.some((open) => open.test(path)),
     onShed: (requests) => events.shed({ requests }),
@@ -79,9 +84,14 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     // A ticket writes nothing to Postgres.
     if (method !== 'GET' && status < 400 && route !== '/v1/inference/tickets') options.onWritten();
     events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
+    const error = status >= 500 ? String(status) : undefined;
+    options.onAnswered({ method, route, status, error, scheme: request.protocol, ms: reply.elapsedTime });
     options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
-      ...{ method, route, status },
-      ...(status >= 500 ? { error: String(status) } : {}),
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': status,
+      'url.scheme': request.protocol,
+      ...(error === undefined ? {} : { 'error.type': error }),
     });
   });
   const [sessionSecret] = options.sessionSecrets;

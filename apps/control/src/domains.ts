@@ -28,12 +28,13 @@ import type { WalletDependencies } from './wallets/wallets.ts';
 import { buildWorkspaces } from './workspaces/workspaces.ts';
 
 const traceMs = 2_000;
+const metricsMs = 15_000;
 /** Less than a minute, so that no minute is left out. */
 const noteMs = 20_000;
 
 /** Returns the domains whose tasks need no database. They run during migrations. */
 export function earlyDomains(parts: Parts, options: ControlOptions, uptime: PlaneUptime): readonly Domain[] {
-  const { keeper, connect, tracing } = parts;
+  const { keeper, connect, tracing, sendMetrics } = parts;
   const offers = offersOf(parts, options);
   const capabilities = (): CapabilitiesAnswer => ({
     image_generation: { enabled: offers('image') },
@@ -44,6 +45,7 @@ export function earlyDomains(parts: Parts, options: ControlOptions, uptime: Plan
   return [
     buildCatalog({ keeper, capabilities, planes: () => uptime.planes }),
     { tasks: (failed) => (tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]) },
+    { tasks: (failed) => (sendMetrics === undefined ? [] : [repeat(metricsMs, sendMetrics, failed('metrics'))]) },
   ];
 }
 

@@ -3,6 +3,7 @@ import { adviceOnTrouble, StateUnavailableError } from '@sotto/state';
 import type { FileProblem } from '@sotto/yaml';
 import type { Logger } from 'pino';
 import { causeOf } from './database/sql-states.ts';
+import type { BookedUsage } from './ledger/book-settlements.ts';
 
 /** All log events of control. Their fields are allow-listed: never keys, tickets, bodies or query strings. */
 export interface ControlEvents {
@@ -24,6 +25,8 @@ export interface ControlEvents {
   epochsOpened(fields: { readonly shards: readonly number[] }): void;
   undeclared(fields: { readonly shard: number; readonly clients: number }): void;
   declarationRefused(fields: { readonly shard: number; readonly reason: string }): void;
+  /** The sums of settlements that were booked now, of all accounts together. They are counted, not logged. */
+  used(sums: BookedUsage): void;
   booked(fields: { readonly shard: number; readonly settlements: number }): void;
   settlementRejected(fields: { readonly shard: number; readonly streamId: string; readonly reason: string }): void;
   shortfall(fields: { readonly shortfallNusd: bigint }): void;
@@ -97,6 +100,7 @@ export function controlEvents(logger: Logger, now: () => number = () => performa
     declarationRefused: (fields) => logger.error(fields, 'declaration refused'),
     booked: (fields) => logger.debug(fields, 'settlements booked'),
     settlementRejected: (fields) => logger.error(fields, 'settlement rejected'),
+    used: () => {},
     shortfall: ({ shortfallNusd }) =>
       logger.error({ shortfallNusd: shortfallNusd.toString() }, 'charge above its wallet'),
     waived: ({ waivedNusd }) =>

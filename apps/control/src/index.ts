@@ -1,6 +1,6 @@
 export { createAccount } from './accounts/ensure-account.ts';
 export { builtInBilling, readBillingPlan, readBillingSettings } from './billing/billing-settings.ts';
-export { builtInCatalog } from './catalog/catalog-keeper.ts';
+export { builtInCatalog } from './catalog/built-in-files.ts';
 export { runCli } from './cli/cli.ts';
 export { keepMemoryOutOfDumps } from './cli/serve.ts';
 export { composeControl } from './compose-control.ts';

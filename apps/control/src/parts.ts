@@ -1,4 +1,4 @@
-import { openTracing, setting } from '@sotto/server';
+import { openMetricsExport, openTracing, setting } from '@sotto/server';
 import type { State } from '@sotto/state';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -6,7 +6,8 @@ import { removeAccount } from './account-deletion/account-deletion.ts';
 import { claimAccount, ensureAccount, findAccount } from './accounts/ensure-account.ts';
 import type { BillingPlan } from './billing/billing-plan.ts';
 import { buildMonthlyGrants } from './billing/monthly-grants/monthly-grants.ts';
-import { builtInCatalog, CatalogKeeper } from './catalog/catalog-keeper.ts';
+import { builtInCatalog } from './catalog/built-in-files.ts';
+import { CatalogKeeper } from './catalog/catalog-keeper.ts';
 import type { ControlConfig } from './config.ts';
 import { disableApps } from './connect/apps/app-store.ts';
 import { buildConnect, type Connect } from './connect/connect.ts';
@@ -97,6 +98,9 @@ function openBase(options: ControlOptions) {
         ...{ service: 'sotto-control', now },
         onLost: (spans) => events.tracesLost({ spans }),
       }),
+    sendMetrics: openMetricsExport({
+      ...{ service: 'sotto-control', url: config.METRICS_URL, registry: metrics.registry, now },
+    }),
     project: (accountId: string): Promise<void> => projector.account(accountId),
     failed,
     due: new DueWork(pool, now, failed('due work')),

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp, type ControlAppOptions } from './app.ts';
 import { PlaneUptime } from './catalog/plane-uptime.ts';
 import { statusOf } from './doctor/origins.ts';
+import { openDocumentation } from './documentation/documentation.ts';
 import type { Domain } from './domain.ts';
 import { earlyDomains, lateDomains } from './domains.ts';
 import type { ControlMetrics } from './metrics/control-metrics.ts';
@@ -36,10 +37,14 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     folder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     confidentialOrigin: options.config.confidentialOrigin,
   });
+  const documentation = openDocumentation({
+    controlOrigin: parts.origin,
+    confidentialOrigin: options.config.confidentialOrigin,
+  });
   const uptime = uptimeOf(parts, options, isReady);
   const early = earlyDomains(parts, options, uptime);
-  const late = [...(await lateDomains(parts, options, uptime)), buildPages({ dashboard })];
-  const app = await appOf(parts, options, { domains: [...early, ...late], dashboard, isReady });
+  const late = [...(await lateDomains(parts, options, uptime)), documentation, buildPages({ dashboard })];
+  const app = await appOf(parts, options, { domains: [...early, ...late], dashboard, documentation, isReady });
   const { metrics, settler, shards, keeper } = parts;
   return {
     app,
@@ -75,9 +80,10 @@ const uptimeOf = ({ pool, now }: Parts, { config }: ControlOptions, isReady: () 
 const appOf = (
   parts: Parts,
   options: ControlOptions,
-  served: Pick<ControlAppOptions, 'domains' | 'dashboard' | 'isReady'>,
+  served: Pick<ControlAppOptions, 'domains' | 'dashboard' | 'documentation' | 'isReady'>,
 ): Promise<FastifyInstance> => {
-  const { pool, auth, connect, origin, limits, sessionSecrets, events, tracing, onAccountCreated, due, now } = parts;
+  const { pool, auth, connect, origin, limits, sessionSecrets, events, metrics, tracing, onAccountCreated, due, now } =
+    parts;
   return buildApp({
     ...served,
     sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountCreated },
@@ -88,6 +94,7 @@ const appOf = (
     events,
     trustProxy: options.config.TRUST_PROXY,
     traces: tracing,
+    onAnswered: metrics.answered,
     onWritten: () => due.wake(),
     now,
   });
@@ -95,7 +102,7 @@ const appOf = (
 
 /** Returns how control starts and stops. */
 function runOf(
-  { keeper, settler, shards, signUp, tracing, mailer, events, failed, phase, due, close }: Parts,
+  { keeper, settler, shards, signUp, tracing, sendMetrics, mailer, events, failed, phase, due, close }: Parts,
   app: FastifyInstance,
   { early, late }: Readonly<Record<'early' | 'late', readonly Domain[]>>,
 ): Pick<Control, 'start' | 'stop'> {
@@ -125,6 +132,7 @@ function runOf(
         );
       mailer?.close();
       await tracing?.flush();
+      await sendMetrics?.().catch(() => {});
       await shards.leave();
       await close();
     },

@@ -21,13 +21,14 @@ export async function startOneProcess(options: PlaneOptions): Promise<RunningPla
   const environments = planeEnvironments(options);
   const ofBroker = required(readBrokerConfigWithoutRedis(environments.broker));
   const ofControl = required(readConfigWithoutRedis(environments.control));
+  const providerKey = (name: string): string | undefined => process.env[name];
   const store = new MemoryStore(Date.now);
   const { broker } = await composeBroker(ofBroker, {
     ...options.verification,
     state: withCommit(createMemoryState({ store }), () => control),
     logger: logger.child({ process: 'confidential' }),
     registryFile: await readRegistryFile(ofBroker.PROVIDERS_FILE),
-    providerKey: (name) => process.env[name],
+    providerKey,
     producer: await openAttestation(ofBroker, (document, until) =>
       logger.error({ document, until }, 'collateral ends soon'),
     ).catch((error: unknown) => {
@@ -65,7 +66,12 @@ export async function startOneProcess(options: PlaneOptions): Promise<RunningPla
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
     oneProcess: true,
-    reload: () => control.reload(),
+    reload() {
+      void readRegistryFile(ofBroker.PROVIDERS_FILE)
+        .then((registryFile) => broker.reload({ registryFile, providerKey }))
+        .catch((error: Error) => logger.error({ problem: error.message }, 'reload refused'));
+      control.reload();
+    },
     stop,
   };
 }

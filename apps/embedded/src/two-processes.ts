@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { keysOf } from '@sotto/router';
 import { StartError } from '@sotto/server';
 import { providersOf } from './files/prepare-files.ts';
 import { type LogFormat, prettyOut } from './log.ts';
@@ -48,7 +49,10 @@ export async function startTwoProcesses(options: PlaneOptions): Promise<RunningP
     controlOrigin: origins.control,
     confidentialOrigin: origins.confidential,
     oneProcess: false,
-    reload: control.reload,
+    reload() {
+      broker.reload();
+      control.reload();
+    },
     stop,
   };
 }
@@ -132,6 +136,6 @@ const untilReady = (origin: string): Promise<void> =>
 
 /** Returns the provider keys that the registry names, from this process's environment, for the broker only. */
 async function providerKeys(registryFile: string): Promise<Record<string, string>> {
-  const names = ((await providersOf(registryFile)) ?? []).flatMap(({ api_key_env: name }) => name ?? []);
+  const names = ((await providersOf(registryFile)) ?? []).flatMap((provider) => keysOf(provider).map(({ env }) => env));
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

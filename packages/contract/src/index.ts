@@ -16,4 +16,4 @@ export { buildDocument, type OpenApiDocument, responseOf } from './document/buil
 export { limitOf, type RateLimitName } from './limits.ts';
 export { type Maxima, type Maximum, type MaximumName, maxima, usualMaxima } from './maxima.ts';
 export type { RouteDescription } from './route.ts';
-export { descriptionContracts, healthContracts, pageContracts } from './service.ts';
+export { descriptionContracts, documentationContracts, healthContracts, pageContracts } from './service.ts';

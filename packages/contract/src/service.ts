@@ -1,3 +1,4 @@
+import { maxControlBytes } from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from './contract.ts';
 import { anywhere } from './errors.ts';
@@ -63,6 +64,40 @@ export const descriptionContracts = contracts({
 
 /** Routes of both origins about the service itself. */
 export const serviceContracts = { ...healthContracts, ...descriptionContracts };
+
+/** A message of the Model Context Protocol to a server: a request or, without an id, a notification of JSON-RPC 2.0. */
+export const mcpMessageSchema = z.strictObject({
+  jsonrpc: z.literal('2.0').meta({ description: 'The version of JSON-RPC.' }),
+  method: z.string().max(200).meta({ description: 'The name of the request, such as `tools/call`.' }),
+  id: z
+    .union([z.string().max(200), z.int().min(-1_000_000_000_000).max(1_000_000_000_000)])
+    .optional()
+    .meta({ description: 'Repeated in the answer. A message without it gets none.' }),
+  params: z
+    .looseObject({})
+    .optional()
+    .meta({ description: 'The arguments of the request.', 'x-max-bytes': maxControlBytes }),
+});
+
+/** The documentation for programs. */
+export const documentationContracts = contracts({
+  'POST /v1/docs/mcp': {
+    operationId: 'askDocumentation',
+    summary: 'Ask the documentation server',
+    description:
+      'A server of the Model Context Protocol (streamable HTTP, stateless, read only): its tools list, search and read pages of the documentation, and describe errors and routes. A message of a version that it does not speak gets an error of JSON-RPC.',
+    credentials: [],
+    body: mcpMessageSchema,
+    returns: 'The answer, as JSON-RPC or as a stream with one event.',
+    otherContent: [
+      json({ type: 'object', description: 'JSON-RPC 2.0.' }),
+      { mediaType: 'text/event-stream', schema: { type: 'string', description: 'One event with the same.' } },
+    ],
+    otherAnswers: [{ status: 202, description: 'A message that needs no answer.' }],
+    examples: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+    errors: anywhere,
+  },
+});
 
 /** Control's pages for people. */
 export const pageContracts = contracts({

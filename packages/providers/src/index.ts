@@ -18,6 +18,7 @@ export { type EvidenceQuestion, NoEvidence, queryOf, type ShownMachine } from '.
 export { loadAdapter } from './load-adapter.ts';
 export { openSealedMeter, type SealedMeter } from './sealed/sealed-meter.ts';
 export { type Documents, openDocuments } from './transport/documents.ts';
+export { KeyRing, type ProviderKey } from './transport/key-ring.ts';
 export { attestedPool, isPrivateAddress, privatePool } from './transport/pool.ts';
 export {
   openUpstream,

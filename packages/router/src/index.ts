@@ -6,14 +6,18 @@ export {
   type Route,
 } from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
+export { extendRegistry, extendsBuiltIn } from './catalog/extend-built-in.ts';
 export { type CatalogFileInput, type Imported, importModels, writeCatalog } from './catalog/import/import-models.ts';
+export { importLiteLlm } from './catalog/import/litellm/import-config.ts';
+export { readPriceFile } from './catalog/import/price-file.ts';
 export { modelList } from './catalog/model-list.ts';
-export { checkCatalog, parseCatalog } from './catalog/parse-catalog.ts';
+export { type CatalogCheck, checkCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
   adapterModelTypes,
   isSwitchedOn,
+  keysOf,
   type MediaSwitches,
   type ProviderRegistry,
   parseRegistry,

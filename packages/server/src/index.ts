@@ -1,4 +1,5 @@
 export { AnswerCache } from './answers/answer-cache.ts';
+export { PublicAnswer } from './answers/public-answer.ts';
 export { mayBeLarge, takeBodies } from './bodies/request-bodies.ts';
 export { type BodyHolder, partOfOne } from './bodies/shared-budget.ts';
 export { bearerToken, misplacedKey } from './credentials.ts';
@@ -16,6 +17,7 @@ export { type Repeated, repeat, type Task } from './repeat.ts';
 export {
   type Answer,
   type AnyHandlers,
+  publicCache,
   type RouteCall,
   registerRoutes,
   type Served,
@@ -51,6 +53,8 @@ export {
 export { billingSchema, type SettingsOf, settingsSchemas, signInSchema } from './settings/table.ts';
 export { StartError } from './start-error.ts';
 export { openTlsFiles } from './tls-files.ts';
-export { openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
+export { genAiBuckets, genAiOperations, genAiProvider, httpBuckets } from './tracing/conventions.ts';
+export { openMetricsExport } from './tracing/metrics-export.ts';
+export { type Attributes, openTracing, type RequestTrace, type Tracing } from './tracing/tracing.ts';
 export { unsupportedType } from './unsupported-body.ts';
 export { withObservers } from './with-observers.ts';

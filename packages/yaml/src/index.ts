@@ -1,1 +1,9 @@
-export { type FileProblem, type FileResult, readYaml, readYamlAs, writeYaml, type YamlSource } from './yaml.ts';
+export {
+  type FileProblem,
+  type FileResult,
+  type Rewritten,
+  readYaml,
+  readYamlAs,
+  writeYaml,
+  type YamlSource,
+} from './yaml.ts';

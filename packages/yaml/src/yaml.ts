@@ -88,19 +88,29 @@ export function readYaml(text: string): FileResult<YamlSource> {
   }
 }
 
-/** Reads YAML text against a schema. Each issue has the line it concerns. */
+/** A value that was made from a file's, such as with what another file adds. */
+export interface Rewritten {
+  readonly value: unknown;
+  /** The path in the file that a path in `value` came from. */
+  readonly originOf: (path: readonly PropertyKey[]) => readonly PropertyKey[];
+}
+
+/**
+ * Reads YAML text against a schema. Each issue has the line it concerns. `rewrite` changes the value before the schema sees it; the
+ * lines stay those of the file.
+ */
 export function readYamlAs<Schema extends z.ZodType>(
   text: string,
   schema: Schema,
-): FileResult<{ readonly file: z.infer<Schema>; readonly source: YamlSource }> {
+  rewrite: (value: unknown) => Rewritten = (value) => ({ value, originOf: (path) => path }),
+): FileResult<{ readonly file: z.infer<Schema>; readonly source: Pick<YamlSource, 'lineOf'> }> {
   const source = readYaml(text);
   if (!source.ok) return source;
-  const parsed = schema.safeParse(source.value.value, { reportInput: true });
-  if (parsed.success) return { ok: true, value: { file: parsed.data, source: source.value } };
-  const problems = faultsOf(parsed.error, 'the file').map(({ path, message }) => ({
-    line: source.value.lineOf(path),
-    message,
-  }));
+  const { value, originOf } = rewrite(source.value.value);
+  const lineOf = (path: readonly PropertyKey[]): number => source.value.lineOf(originOf(path));
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return { ok: true, value: { file: parsed.data, source: { lineOf } } };
+  const problems = faultsOf(parsed.error, 'the file').map(({ path, message }) => ({ line: lineOf(path), message }));
   return { ok: false, problems };
 }
 

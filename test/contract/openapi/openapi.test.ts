@@ -53,6 +53,8 @@ describe('the service of `npm start`, by its own description', () => {
     ])
       await toControl(id, 200);
     await toControl('getReference', 302);
+    await toControl('askDocumentation', 200, { body: example });
+    await toControl('askDocumentation', 400, { body: {} });
     await toControl('getUptime', 200, { query: '?model=demo/chat' });
     await toControl('getUptime', 400);
     await toControl('getUptime', 404, { query: '?model=no/such' });

@@ -34,7 +34,7 @@ export function startControl(ground: Ground): Control {
     state,
     settlementMacKey: macKey,
     accountRefKey: refKey,
-    events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
+    events: { used: () => {}, shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
   const epochs = new EpochKeeper({
     state,

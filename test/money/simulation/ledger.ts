@@ -123,6 +123,7 @@ export class SimulatedLedger {
       booked: bookedCount,
       shortfallNusd,
       waivedNusd: 0n,
+      used: { inputTokens: 0, outputTokens: 0, chargedNusd: 0n },
       unattributedHoldIds: [],
       wallets: [...touched].map(([account, { holdIds, months }]) => ({
         accountId: account.accountId,

@@ -299,7 +299,7 @@ test('a shard that cannot be reached keeps no other from being settled', async (
       isHeldUp: () => false,
     },
     ...{ settlementMacKey: randomBytes(32), accountRefKey: randomBytes(32) },
-    events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
+    events: { shortfall: () => {}, used: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
   expect(await settler.settleAll()).toEqual({ isAny: false, isMore: false });
   expect([settler.isJoined, asked]).toEqual([false, []]);

@@ -249,6 +249,21 @@ describe(guide, () => {
     });
   });
 
+  it('has files that extend the built-in ones, and match', async () => {
+    const [providers, models] = [join(folder, 'extended-providers.yaml'), join(folder, 'extended-catalog.yaml')];
+    await writeFile(providers, documentedBlock(guide, 'extend-registry', 'yaml'));
+    await writeFile(models, documentedBlock(guide, 'extend-catalog', 'yaml'));
+    const ran = await catalog(['check', models, '--registry', providers]);
+    expect(ran, ran.error).toMatchObject({
+      code: 0,
+      error: '',
+      out: expect.stringMatching(/\d\d models, \d\d routes, no problems/),
+    });
+    // Without `extends`, the same change of a built-in model is no whole entry.
+    await writeFile(models, documentedBlock(guide, 'extend-catalog', 'yaml').replace('extends: built_in', ''));
+    expect((await catalog(['check', models, '--registry', providers])).code).toBe(1);
+  });
+
   it('has a registry of model servers without TLS that a broker takes', () => {
     const text = documentedBlock(guide, 'registry-own', 'yaml');
     const parsed = parseRegistry(text, 'digest', {

@@ -14,6 +14,8 @@ let ports: { readonly control: number; readonly broker: number };
 
 const ownLabels: ReadonlySet<string | undefined> = new Set([
   ...['operation', 'status', 'error', 'provider', 'outcome', 'answer', 'le', 'route'],
+  ...['gen_ai_operation_name', 'gen_ai_provider_name', 'error_type'],
+  ...['http_request_method', 'http_route', 'http_response_status_code', 'url_scheme'],
 ]);
 /** Labels of events that do not happen in every run. */
 const rareLabels: ReadonlySet<string | undefined> = new Set(['task', 'verdict']);

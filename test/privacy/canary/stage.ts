@@ -115,7 +115,7 @@ export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
   };
   const leaks = { control: join(folder, 'control-leak'), broker: join(folder, 'broker-leak') };
   const collector = await startCollector();
-  const traces = { TRACES_URL: collector.url, TRACES_RATIO: '1' };
+  const traces = { TRACES_URL: collector.url, TRACES_RATIO: '1', METRICS_URL: collector.metricsUrl };
   const metricsPorts = { control: await freePort(), broker: await freePort() };
   const ear = await listenToRedis(redis.url);
   const service = await startService({

@@ -100,6 +100,7 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
         BILLING_TEST_RAIL: 'on',
         TRACES_URL: collector.url,
         TRACES_RATIO: '1',
+        METRICS_URL: collector.metricsUrl,
       },
       controlEnvironment: {
         ...issuer.environment,

@@ -19,7 +19,7 @@ const lost = (name: string, variable: string, plane = ''): readonly [string, str
 /** What breaks only in embedded mode, or only on a Redis Cluster. */
 export const topologyMutants: readonly Mutant[] = [
   ...mutantsAt({ ...embedded, tests: ['test/operate/serving/embedded.test.ts'] }, [
-    ['provider-key', '(name) => process.env[name]', '() => undefined'],
+    ['provider-key', '(name: string): string | undefined => process.env[name]', '(): undefined => undefined'],
     ['settler', 'while (await control().settler.settleShard(request.shard))', 'await state.settle(request)'],
   ]),
   ...mutantsAt({ ...overrides, tests: ['test/operate/serving/embedded.test.ts'] }, [

@@ -1,6 +1,6 @@
-import type { AttemptOutcome, Route } from '@sotto/router';
-import type { RequestTrace } from '@sotto/server';
-import { type Operation, ServiceError } from '@sotto/wire';
+import { type AttemptOutcome, keysOf, type Route } from '@sotto/router';
+import { type Attributes, genAiOperations, genAiProvider, type RequestTrace } from '@sotto/server';
+import { type Operation, operationPaths, ServiceError } from '@sotto/wire';
 import type { AnswerKind } from '../metrics/broker-metrics.ts';
 import type { InferenceDependencies } from './deps.ts';
 
@@ -18,24 +18,32 @@ export class RequestLog {
   readonly #startedAt: number;
   readonly #arrivedAt: number;
   #isAdmitted = false;
+  readonly #scheme: string;
   #attemptAt = 0;
+  /** The provider whose answer is under way. */
+  #answeringProvider: string | undefined;
   /** The attempts so far, and the route of the last one that failed. */
   attempts = 0;
   lastFailed: Route | undefined;
 
-  constructor(deps: RequestLogDependencies, operation: Operation, requestId: string) {
+  constructor(
+    deps: RequestLogDependencies,
+    operation: Operation,
+    request: { readonly id: string; readonly protocol: string },
+  ) {
     this.#deps = deps;
     this.#operation = operation;
-    this.#requestId = requestId;
+    this.#requestId = request.id;
+    this.#scheme = request.protocol;
     this.#startedAt = deps.now();
     this.#arrivedAt = deps.monotonicNow();
-    this.#trace = deps.traces?.begin(operation, this.#startedAt);
+    this.#trace = deps.traces?.begin(`POST ${operationPaths[operation]}`, this.#startedAt);
   }
 
   admitted(): void {
     this.#isAdmitted = true;
     this.#deps.meter.admitted(this.#operation, this.#deps.monotonicNow() - this.#arrivedAt);
-    this.#trace?.step('admission', this.#startedAt, this.#at());
+    this.#trace?.step('admission', { from: this.#startedAt, until: this.#at() });
   }
 
   attemptBegun(count: number): void {
@@ -47,14 +55,22 @@ export class RequestLog {
     this.lastFailed = route;
     const { id, providerId, publicProviderId: provider } = route;
     this.#deps.meter.failed(provider, outcome);
-    this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome });
-    const variable = this.#deps.providers.get(providerId)?.entry.api_key_env;
+    this.#called(provider, outcome);
+    const entry = this.#deps.providers.get(providerId)?.entry;
+    const variable =
+      entry &&
+      (keysOf(entry)
+        .map(({ env }) => env)
+        .join(' or ') ||
+        undefined);
     this.#deps.events.attemptFailed({ requestId: this.#requestId, route: id, provider: providerId, variable, outcome });
   }
 
   /** The attempt has output, `tookMs` after its start. */
   attemptServed({ publicProviderId }: Route, answer: AnswerKind, tookMs: number): void {
     this.#deps.meter.served(publicProviderId, answer, tookMs);
+    if (answer === 'streamed') this.#deps.meter.firstChunk(this.#operation, publicProviderId, tookMs);
+    this.#answeringProvider = publicProviderId;
   }
 
   /** The provider broke off its stream. */
@@ -62,20 +78,17 @@ export class RequestLog {
     this.#deps.meter.brokeOff(publicProviderId);
   }
 
-  /**
-   * Called when the answer's headers leave. The attempt's step ends here; the span of the whole request covers the
-   * answer.
-   */
-  answering({ publicProviderId: provider }: Route): void {
+  /** Called when the answer's headers leave. */
+  answering(): void {
     this.#deps.meter.answering(this.#operation, this.#deps.monotonicNow() - this.#arrivedAt);
-    this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome: 'served' });
   }
 
   /** Writes the one log line of an admitted request. */
   ended(status: number, route: Route | undefined, error?: string): void {
     const { attempts } = this;
     const operation = this.#operation;
-    this.#trace?.end({ operation, status, attempts, ...(error === undefined ? {} : { error }) }, this.#at());
+    this.#answerEnded(error);
+    this.#answered({ status, error }, { 'sotto.attempts': attempts });
     this.#deps.events.request({
       requestId: this.#requestId,
       operation,
@@ -89,8 +102,49 @@ export class RequestLog {
 
   /** Ends the trace of a request that ends in an error. The server writes its log line. */
   refused(error: unknown): void {
-    const attempts = this.#isAdmitted ? { attempts: this.attempts } : {};
-    this.#trace?.end({ operation: this.#operation, ...attempts, ...refusalOf(error) }, this.#at());
+    const refusal = refusalOf(error);
+    this.#answerEnded(refusal.error);
+    this.#answered(refusal, this.#isAdmitted ? { 'sotto.attempts': this.attempts } : {});
+  }
+
+  /** The answer of a provider is over. */
+  #answerEnded(error: string | undefined): void {
+    if (this.#answeringProvider !== undefined) this.#called(this.#answeringProvider, error);
+    this.#answeringProvider = undefined;
+  }
+
+  /** Tells of a call to a provider that is over. */
+  #called(provider: string, error: string | undefined): void {
+    const until = this.#at();
+    const name = genAiOperations[this.#operation];
+    this.#deps.meter.called(this.#operation, provider, { ms: until - this.#attemptAt, error });
+    this.#trace?.step(
+      name,
+      { from: this.#attemptAt, until },
+      { 'gen_ai.operation.name': name, 'gen_ai.provider.name': genAiProvider(provider), ...typeOf(error) },
+      'client',
+    );
+  }
+
+  /** Tells of the whole request. */
+  #answered(
+    { status, error }: { readonly status: number; readonly error: string | undefined },
+    more: Attributes,
+  ): void {
+    const until = this.#at();
+    const answer = { ms: until - this.#startedAt, status, scheme: this.#scheme, error };
+    this.#deps.meter.answered(this.#operation, answer);
+    this.#trace?.end(
+      {
+        'http.request.method': 'POST',
+        'http.route': operationPaths[this.#operation],
+        'http.response.status_code': status,
+        'url.scheme': this.#scheme,
+        ...typeOf(error),
+        ...more,
+      },
+      until,
+    );
   }
 
   /**
@@ -101,8 +155,10 @@ export class RequestLog {
   }
 }
 
-/** Returns the trace attributes of a refused request. */
-export const refusalOf = (error: unknown) =>
+const typeOf = (error: string | undefined): Attributes => (error === undefined ? {} : { 'error.type': error });
+
+/** Returns the status and the error of a refused request. */
+const refusalOf = (error: unknown) =>
   error instanceof ServiceError
     ? { status: error.status, error: error.type }
     : { status: 500, error: 'internal_error' };

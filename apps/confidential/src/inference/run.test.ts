@@ -69,7 +69,10 @@ async function serveWithFault(at: number) {
   };
   const key = createApiKey('inference');
   const record = { kind: 'inference', openaiCompatible: true, accountRef: 'account', preferences: {} };
-  const silent = { admitted() {}, failed() {}, served() {}, brokeOff() {}, answering() {}, streamed() {} };
+  const silent = {
+    ...{ admitted() {}, failed() {}, served() {}, brokeOff() {}, answering() {}, streamed() {} },
+    ...{ firstChunk() {}, called() {}, answered() {} },
+  };
   const trace = { step() {}, end() {} };
   const deps = {
     admission: {

@@ -21,7 +21,7 @@ export async function run<Question extends AdmissionQuestion>(
   exchange: Exchange,
 ): Promise<void> {
   const { request, reply } = exchange;
-  const log = new RequestLog(deps, operation.name, request.id);
+  const log = new RequestLog(deps, operation.name, request);
   const { admission, question } = await admitExchange(deps, operation, exchange).catch((error: unknown) => {
     log.refused(error);
     throw error;

@@ -29,7 +29,7 @@ export function sendHeaders(
   headers: readonly string[],
 ): void {
   const { request, reply, providerRequestId } = exchange;
-  log.answering(route);
+  log.answering();
   reply.hijack();
   client.response.writeHead(200, [
     ...rateHeaders(admission.rate),

@@ -1,13 +1,19 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { parseRegistry } from '@sotto/router';
+import { keysOf } from '@sotto/router';
 import { type EarlyConfig, type Environment, StartError } from '@sotto/server';
 import type { BrokerEvents } from '../events.ts';
-import { problemOfForeignRegistry, problemOfMeasurement, type RegistryBytes } from '../providers/check-registry.ts';
-import { builtInRegistry, RegistryFileError } from '../registry-file.ts';
+import { problemOfForeignRegistry, type RegistryBytes } from '../providers/check-registry.ts';
+import { builtInRegistry, type ReadRegistry, readRegistry } from '../registry-file.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
+
+/** What a broker has before its secrets. */
+export interface Machine {
+  readonly attest: () => Promise<EvidenceProducer | undefined>;
+  readonly registryFile: RegistryBytes;
+  readonly events: BrokerEvents;
+}
 
 /**
  * Returns the environment with the secrets that the keeper releases, if there is a keeper. It waits for them as long as
@@ -16,11 +22,7 @@ import { obtainSecrets } from './obtain-secrets.ts';
 export async function withReleased(
   environment: Environment,
   { keeper, ATTESTATION: attestation }: EarlyConfig,
-  machine: {
-    readonly attest: () => Promise<EvidenceProducer | undefined>;
-    readonly registryFile: RegistryBytes;
-    readonly events: BrokerEvents;
-  },
+  machine: Machine,
 ): Promise<Environment> {
   if (keeper === undefined) return environment;
   const producer = await machine.attest();
@@ -32,12 +34,13 @@ export async function withReleased(
   // A keeper would reject its evidence for ever.
   const foreign = problemOfForeignRegistry(machine.registryFile, builtInRegistry(), producer);
   if (foreign !== undefined) throw new StartError(foreign);
+  const registry = readRegistry(machine.registryFile, builtInRegistry(), producer);
   const released = await obtainSecrets({
     origin: keeper.origin,
     ca: readAuthorities(keeper.caFile),
     producer,
-    names: secretNames(machine.registryFile),
-    registryDigest: hash('sha256', machine.registryFile.bytes),
+    names: secretNames(registry),
+    registryDigest: registry.digest,
     events: machine.events,
     now: Date.now,
     wait: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
@@ -64,9 +67,7 @@ function readAuthorities(file: string): string {
 /**
  * Returns the names that may be released: those that each broker needs, and the keys of the providers in its registry.
  */
-function secretNames(registryFile: RegistryBytes): ReadonlySet<string> {
-  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), '', { problemOfMeasurement });
-  if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const ofProviders = parsed.value.providers.flatMap(({ api_key_env: name }) => name ?? []);
+function secretNames({ providers: { providers } }: ReadRegistry): ReadonlySet<string> {
+  const ofProviders = providers.flatMap((provider) => keysOf(provider).map(({ env }) => env));
   return new Set(['REDIS_URL', 'TICKET_SEALING_KEY', 'OTHER_TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', ...ofProviders]);
 }

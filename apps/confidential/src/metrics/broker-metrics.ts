@@ -1,7 +1,7 @@
 import { type AttemptOutcome, failoverTable } from '@sotto/router';
-import { withObservers } from '@sotto/server';
+import { genAiBuckets, genAiOperations, genAiProvider, httpBuckets, withObservers } from '@sotto/server';
 import { addProcessMetrics } from '@sotto/server/process-metrics';
-import { type Operation, operationAt } from '@sotto/wire';
+import { type Operation, operationAt, operationPaths } from '@sotto/wire';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BrokerEvents } from '../events.ts';
 
@@ -13,6 +13,24 @@ export interface RequestMeter {
   failed(provider: string, outcome: AttemptOutcome): void;
   /** A provider has output, this long after it was called: the first of a stream, or the whole answer. */
   served(provider: string, answer: AnswerKind, ms: number): void;
+  /** A provider's stream began, this long after it was called. */
+  firstChunk(operation: Operation, provider: string, ms: number): void;
+  /** A call to a provider is over, after its answer or with an error. */
+  called(
+    operation: Operation,
+    provider: string,
+    call: { readonly ms: number; readonly error: string | undefined },
+  ): void;
+  /** A request was answered. */
+  answered(
+    operation: Operation,
+    answer: {
+      readonly ms: number;
+      readonly status: number;
+      readonly scheme: string;
+      readonly error: string | undefined;
+    },
+  ): void;
   /** A provider broke off a stream. */
   brokeOff(provider: string): void;
   /** The answer begins, this long after the request came. */
@@ -90,6 +108,31 @@ export class BrokerMetrics implements RequestMeter {
     ['operation'],
   );
 
+  readonly #inference = this.#histogram(
+    'gen_ai_client_inference_duration_seconds',
+    'From a call to a provider until its answer or its failure.',
+    ['gen_ai_operation_name', 'gen_ai_provider_name', 'error_type'],
+    genAiBuckets,
+  );
+  readonly #firstChunk = this.#histogram(
+    'gen_ai_client_inference_time_to_first_chunk_seconds',
+    'From a call to a provider until the first piece of its stream.',
+    ['gen_ai_operation_name', 'gen_ai_provider_name'],
+    genAiBuckets,
+  );
+  readonly #embeddings = this.#histogram(
+    'gen_ai_client_embeddings_duration_seconds',
+    'From a call to a provider for embeddings until its answer or its failure.',
+    ['gen_ai_operation_name', 'gen_ai_provider_name', 'error_type'],
+    genAiBuckets,
+  );
+  readonly #served = this.#histogram(
+    'http_server_request_duration_seconds',
+    'From the arrival of a request for inference until the end of its answer.',
+    ['http_request_method', 'http_route', 'http_response_status_code', 'url_scheme', 'error_type'],
+    httpBuckets,
+  );
+
   constructor(gauges: BrokerGauges) {
     // Prometheus sees no increase when a series first appears. Series with an alert on the first event must exist
     // before it.
@@ -146,6 +189,20 @@ export class BrokerMetrics implements RequestMeter {
     this.#providerFirstByte.observe({ provider, answer }, ms / 1000);
   }
 
+  firstChunk(operation: Operation, provider: string, ms: number): void {
+    this.#firstChunk.observe(callLabels(operation, provider), ms / 1000);
+  }
+
+  called(operation: Operation, provider: string, { ms, error }: Parameters<RequestMeter['called']>[2]): void {
+    const duration = operation === 'embeddings' ? this.#embeddings : this.#inference;
+    duration.observe({ ...callLabels(operation, provider), error_type: error ?? '' }, ms / 1000);
+  }
+
+  answered(operation: Operation, { ms, status, scheme, error }: Parameters<RequestMeter['answered']>[1]): void {
+    const route = { http_request_method: 'POST', http_route: operationPaths[operation], url_scheme: scheme };
+    this.#served.observe({ ...route, http_response_status_code: status, error_type: error ?? '' }, ms / 1000);
+  }
+
   brokeOff(provider: string): void {
     this.#brokenOff.inc({ provider });
   }
@@ -177,7 +234,12 @@ export class BrokerMetrics implements RequestMeter {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  #histogram(name: string, help: string, labelNames: string[]): Histogram {
-    return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
+  #histogram(name: string, help: string, labelNames: string[], bounds = buckets): Histogram {
+    return new Histogram({ name, help, labelNames, buckets: bounds, registers: [this.registry] });
   }
 }
+
+const callLabels = (operation: Operation, provider: string) => ({
+  gen_ai_operation_name: genAiOperations[operation],
+  gen_ai_provider_name: genAiProvider(provider),
+});

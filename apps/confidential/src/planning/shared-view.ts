@@ -31,13 +31,28 @@ export interface SharedViewDependencies {
 /** The broker's data for planning, in memory: the catalog bound to its own registry, penalties and measurements. */
 export class SharedView {
   readonly #deps: SharedViewDependencies;
+  #registry: RegistryPublic;
   #catalog: Catalog | undefined;
+  /** Whether the catalog is bound to an earlier registry. */
+  #isStale = false;
   #penalties: Penalties = new Map();
   #measurements: Measurements = new Map();
   #preparedFor: Catalog | undefined;
 
   constructor(deps: SharedViewDependencies) {
     this.#deps = deps;
+    this.#registry = deps.registry;
+  }
+
+  /** The registry that the catalog is bound to. */
+  get registry(): RegistryPublic {
+    return this.#registry;
+  }
+
+  /** Takes another registry. The next refresh binds the catalog to it; until then the planned routes are those of before. */
+  takeRegistry(registry: RegistryPublic): void {
+    this.#registry = registry;
+    this.#isStale = true;
   }
 
   get catalog(): Catalog | undefined {
@@ -77,9 +92,11 @@ export class SharedView {
   }
 
   async #read(): Promise<void> {
-    const { state, registry, onDropped } = this.#deps;
-    const snapshot = await state.readCatalog(this.#catalog?.version ?? 0);
+    const { state, onDropped } = this.#deps;
+    const registry = this.#registry;
+    const snapshot = await state.readCatalog(this.#isStale ? 0 : (this.#catalog?.version ?? 0));
     if (snapshot !== undefined) {
+      if (registry === this.#registry) this.#isStale = false;
       const { version, digest, file } = snapshot;
       const { catalog, dropped } = bindCatalog(file, registry, { version, digest });
       this.#catalog = catalog;

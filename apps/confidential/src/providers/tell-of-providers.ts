@@ -1,4 +1,4 @@
-import { otherProviderId, type ProviderRegistry } from '@sotto/router';
+import { keysOf, otherProviderId, type ProviderRegistry } from '@sotto/router';
 import { isOwnSecret } from '@sotto/wire';
 import type { BrokerEvents } from '../events.ts';
 import { teeObstacle } from './check-registry.ts';
@@ -18,10 +18,11 @@ export function tellOfProviders(
   { events, willCall }: Listeners,
 ): void {
   for (const provider of registry.providers) {
-    const { id, listed, api_key_env: variable } = provider;
+    const { id, listed } = provider;
+    const names = keysOf(provider).map(({ env }) => env);
     if (!providers.isAvailable(provider)) {
-      if (variable === undefined) continue;
-      events.providerWithoutKey({ provider: id, variable, hasOwnSecret: isOwnSecret(keyOf(variable) ?? '') });
+      const hasOwnSecret = names.some((name) => isOwnSecret(keyOf(name) ?? ''));
+      events.providerWithoutKey({ provider: id, variable: names.join(' or '), hasOwnSecret });
       continue;
     }
     willCall(listed ? id : otherProviderId);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import {
   bestOfBand,
   bindCatalog,
   type Catalog,
+  extendsBuiltIn,
   isPenalized,
   isSwitchedOn,
   type Measurements,
@@ -20,11 +20,7 @@ import { readFileOrPart, type Task } from '@sotto/server';
 import { type CatalogPort, type CatalogSnapshot, type HealthPort, MeasurementFollower } from '@sotto/state';
 import { type Operation, ServiceError } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
-
-/** The catalog that is part of control: well-known models of the providers in the built-in registry. */
-export const builtInCatalog = fileURLToPath(
-  new URL('catalog.yaml', import.meta.resolve('@sotto/control/package.json')),
-);
+import { builtInCatalogText } from './built-in-files.ts';
 
 export interface CatalogKeeperDependencies {
   readonly state: CatalogPort & HealthPort;
@@ -48,6 +44,8 @@ export class CatalogKeeper {
   #measurements: Measurements = new Map();
   #text: string | undefined;
   #boundTo: string | undefined;
+  /** How often `reload` was called. */
+  #reloads = 0;
   #wake = (): void => {};
 
   constructor(deps: CatalogKeeperDependencies) {
@@ -95,6 +93,7 @@ export class CatalogKeeper {
 
   /** Reads the file again (SIGHUP). */
   reload(): void {
+    this.#reloads += 1;
     this.#text = undefined;
     this.wake();
   }
@@ -139,14 +138,20 @@ export class CatalogKeeper {
 
   async #putInForce(registry: RegistryPublic): Promise<void> {
     const { file, state, events, now } = this.#deps;
+    const reloads = this.#reloads;
     const text = this.#text ?? (await readFileOrPart(file)).toString('utf8');
     const binding = JSON.stringify(registry);
     if (this.#text === text && this.#boundTo === binding && (await this.#isPublished())) return;
-    const digest = createHash('sha256').update(text).digest('hex');
+    const builtIn = extendsBuiltIn(text) ? builtInCatalogText() : undefined;
+    const digest = createHash('sha256')
+      .update(text)
+      .update(builtIn ?? '')
+      .digest('hex');
     const published = await state.readCatalog(0);
     const version = published?.digest === digest ? published.version : Math.max(now(), (published?.version ?? 0) + 1);
-    const parsed = parseCatalog(text, registry, { version, digest });
-    this.#text = text;
+    const parsed = parseCatalog(text, registry, { version, digest }, builtIn);
+    // A reload that came meanwhile wants the file read once more.
+    if (reloads === this.#reloads) this.#text = text;
     this.#boundTo = binding;
     if (!parsed.ok) {
       events.catalogRefused(file, parsed.problems);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,6 +143,57 @@ it('the catalog in force is published again if the state loses it while its file
   await keeper.follow();
   expect(await state.readCatalog(0)).toMatchObject({ file: { models: [{ id: 'm/one' }] } });
   expect(refused).toEqual([file, file]);
+});
+
+it('a reload that comes while the file of before is put in force is not lost', async () => {
+  const file = join(folder, 'reloaded.yaml');
+  const routes = [
+    { provider: 'alpha', upstream_model: 'own', privacy_class: 'private', pricing: { input: 1, output: 2 } },
+  ];
+  const write = (id: string): void =>
+    writeFileSync(file, JSON.stringify({ models: [{ id, model_type: 'text', context_length: 8000, routes }] }));
+  const state = createMemoryState({ store: new MemoryStore(() => 0) });
+  const provider = { id: 'alpha', name: 'alpha', listed: true, privacy_class: 'private', available: true } as const;
+  await state.publishRegistry({ digest: 'd', providers: [provider] });
+  // The interleaving: the file is read, the operator changes it and sends SIGHUP, and only then is the old text kept.
+  let meanwhile = (): void => {
+    write('m/second');
+    keeper.reload();
+  };
+  const watched = {
+    ...state,
+    async readCatalog(version: number) {
+      meanwhile();
+      meanwhile = () => {};
+      return state.readCatalog(version);
+    },
+  };
+  const events = { catalogRefused: () => {}, catalogInForce: () => {} } as never;
+  const keeper = new CatalogKeeper({ state: watched, file, events, now: () => 1 });
+  write('m/first');
+  await keeper.follow();
+  expect([...(keeper.catalog?.models.keys() ?? [])]).toEqual(['m/first']);
+  await keeper.follow();
+  expect([...(keeper.catalog?.models.keys() ?? [])]).toEqual(['m/second']);
+});
+
+it('a catalog that extends the built-in one has both, and another digest than the file alone', async () => {
+  const file = join(folder, 'extends.yaml');
+  const text = 'extends: built_in\nmodels: []\n';
+  writeFileSync(file, text);
+  const state = createMemoryState({ store: new MemoryStore(() => 0) });
+  const provider = { id: 'openai', name: 'OpenAI', listed: true, privacy_class: 'private', available: true } as const;
+  await state.publishRegistry({ digest: 'd', providers: [provider] });
+  const events = { catalogRefused: () => {}, catalogInForce: () => {} } as never;
+  const keeper = new CatalogKeeper({ state, file, events, now: () => 1 });
+  await keeper.follow();
+  const { digest, models } = keeper.requireCatalog();
+  expect([...models.keys()]).toContain('openai/gpt-5.4');
+  expect([...models.values()].flatMap(({ routes }) => routes.map(({ providerId }) => providerId))).not.toContain(
+    'anthropic',
+  );
+  // Another version of the built-in catalog must not pass for this one.
+  expect(digest).not.toBe(createHash('sha256').update(text).digest('hex'));
 });
 
 it('the uptime of the planes counts a minute that just ended only once its note is read, or does not come', async () => {

@@ -1,4 +1,4 @@
-import { checkCatalog, importModels, writeCatalog } from '@sotto/router';
+import { checkCatalog, importModels, readPriceFile, writeCatalog } from '@sotto/router';
 import { parseJson, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
 import { counted } from '../counted.ts';
@@ -15,8 +15,8 @@ import {
 } from './read-source.ts';
 
 /**
- * Writes a catalog file from a provider’s own list of models (in OpenAI’s or OpenRouter’s shape), and reports which
- * models it left out. The same list gives the same file. It replaces an existing, different file only with `--force`.
+ * Writes a catalog file from a provider’s own list of models (in OpenAI’s or OpenRouter’s shape), from models.dev’s `api.json` or from
+ * LiteLLM’s price map, and reports which models it left out. The same list gives the same file. It replaces an existing, different file only with `--force`.
  */
 export async function catalogImport(
   context: CliProcess,
@@ -39,10 +39,23 @@ export async function catalogImport(
 
   const list = parseJson(await readSource(context, source, values['api-key-env']));
   if (list === undefined) throw new CliError(`${shown(source)} is not JSON`);
-  const imported = importModels(list, { provider, creator, privacyClass, asOf, given });
+  const prices = readPriceFile(list, asOf);
+  const listed = parseOption(
+    values['listed-as'] ?? provider,
+    z.string(),
+    '--listed-as must be the name that the file gives the provider',
+  );
+  if (prices !== undefined && !prices.providers.includes(listed)) {
+    throw new CliError(
+      `${shown(source)} (${prices.kind}) has no provider \`${listed}\`: name one with --listed-as. It has ${prices.providers.join(', ')}`,
+    );
+  }
+  const ofProvider = prices?.modelsOf(listed);
+  const read = importModels(ofProvider?.list ?? list, { provider, creator, privacyClass, asOf, given });
+  const imported = read && { ...read, leftOut: [...(ofProvider?.leftOut ?? []), ...read.leftOut] };
   if (imported === undefined) {
     throw new CliError(
-      `${shown(source)} is not a list of models; it must be {"data": [{"id": ...}, ...]} or [{"id": ...}, ...]`,
+      `${shown(source)} is not a list of models; it must be {"data": [{"id": ...}, ...]}, [{"id": ...}, ...], models.dev's api.json or LiteLLM's price map`,
     );
   }
   const { file } = imported;

@@ -1,6 +1,7 @@
 import { nusdToUsd } from '@sotto/money';
-import { checkCatalog, parseRegistry, publicRegistry, type RegistryPublic } from '@sotto/router';
+import { publicRegistry, type RegistryPublic } from '@sotto/router';
 import { parseBilling } from '../billing/billing-plan.ts';
+import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, today, UsageError } from './cli-process.ts';
 
@@ -16,14 +17,14 @@ export async function catalogCheck(
   if (file === undefined) throw new UsageError('catalog check needs a catalog file');
   let registry: RegistryPublic | undefined;
   if (typeof registryFile === 'string') {
-    const parsed = parseRegistry(await readText(registryFile), '');
+    const parsed = parseRegistryText(await readText(registryFile));
     if (!parsed.ok) {
       for (const { line, message } of parsed.problems) context.error(`${registryFile}:${line}: ${message}`);
       return 1;
     }
     registry = publicRegistry(parsed.value, () => true);
   }
-  const { file: catalog, problems, warnings, free } = checkCatalog(await readText(file), registry, today());
+  const { file: catalog, problems, warnings, free } = checkCatalogText(await readText(file), registry, today());
   for (const { line, message } of problems) context.error(`${file}:${line}: ${message}`);
   for (const { line, message } of warnings) context.error(`${file}:${line}: warning: ${message}`);
   if (catalog === undefined || problems.length > 0) return 1;

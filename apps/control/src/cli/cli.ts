@@ -21,6 +21,7 @@ import { loadControlSettings, settingsOfCommand } from './command-settings.ts';
 import { configCheck, configShow, configSplit } from './config.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
+import { litellmImport } from './litellm-import.ts';
 import {
   operatorGrant,
   operatorList,
@@ -64,14 +65,32 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'catalog import': {
     usage:
-      'catalog import FILE|URL|- --provider ID [--out FILE] [--force] [--privacy-class CLASS] [--creator NAME] ' +
+      'catalog import FILE|URL|- --provider ID [--listed-as NAME] [--out FILE] [--force] [--privacy-class CLASS] [--creator NAME] ' +
       '[--context-length TOKENS] [--input-price USD] [--output-price USD] [--api-key-env NAME] [--as-of DATE]',
-    summary: "write a catalog file from a provider's list of models (in the form of OpenAI or OpenRouter)",
+    summary:
+      "write a catalog file from a provider's list of models (in the form of OpenAI or OpenRouter), from models.dev's api.json or from LiteLLM's price map",
     options: {
-      ...{ provider: text, out: text, force: { type: 'boolean' }, 'privacy-class': text, creator: text },
+      ...{
+        provider: text,
+        'listed-as': text,
+        out: text,
+        force: { type: 'boolean' },
+        'privacy-class': text,
+        creator: text,
+      },
       ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text, 'as-of': text },
     },
     run: (context, [source], values) => catalogImport(context, source, values),
+  },
+  'litellm import': {
+    usage: 'litellm import CONFIG --out DIR [--prices FILE] [--privacy-class CLASS] [--force]',
+    summary:
+      'write a registry, a catalog and settings from a config.yaml of LiteLLM and its price map, and name what could not be translated',
+    ...{
+      options: { out: text, prices: text, 'privacy-class': text, force: { type: 'boolean' } },
+      needsSettings: false,
+    },
+    run: (context, [file], values) => litellmImport(context, file, values),
   },
   'config check': {
     usage: 'config check [FILE]',

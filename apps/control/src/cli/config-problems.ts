@@ -1,4 +1,4 @@
-import { checkCatalog, parseRegistry, publicRegistry } from '@sotto/router';
+import { publicRegistry } from '@sotto/router';
 import {
   describeSettings,
   type Environment,
@@ -16,6 +16,7 @@ import {
 import type { FileProblem } from '@sotto/yaml';
 import type { z } from 'zod';
 import { parseBilling } from '../billing/billing-plan.ts';
+import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { readConfig } from '../config.ts';
 import { today } from './cli-process.ts';
 
@@ -91,12 +92,12 @@ export async function partProblems(file: string, settings: FileSettings): Promis
   const textOf = async (part: string): Promise<string | undefined> =>
     settings.has(part) ? (await readFileOrPart(`${file}#${part}`)).toString('utf8') : undefined;
   const [providers, models, plan] = await Promise.all(['providers', 'models', 'billing.plan'].map(textOf));
-  const registry = providers === undefined ? undefined : parseRegistry(providers, '');
+  const registry = providers === undefined ? undefined : parseRegistryText(providers);
   const known = registry?.ok ? publicRegistry(registry.value, () => true) : undefined;
   const billing = plan === undefined ? undefined : parseBilling(plan);
   return [
     ...(registry?.ok === false ? registry.problems : []),
-    ...(models === undefined ? [] : checkCatalog(models, known, today()).problems),
+    ...(models === undefined ? [] : checkCatalogText(models, known, today()).problems),
     ...(billing?.ok === false ? billing.problems : []),
   ];
 }

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { extendRegistry, extendsBuiltIn } from '@sotto/router';
 import {
   describeSettings,
   type FileSettings,
@@ -11,7 +12,8 @@ import {
   settingsSchemas,
   unreadByStart,
 } from '@sotto/server';
-import { type FileProblem, writeYaml } from '@sotto/yaml';
+import { type FileProblem, readYaml, writeYaml } from '@sotto/yaml';
+import { builtInRegistryText } from '../catalog/built-in-files.ts';
 import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, replaceFile, UsageError } from './cli-process.ts';
 import { partProblems, unjudged, valueProblems } from './config-problems.ts';
@@ -82,7 +84,7 @@ export async function configSplit(context: CliProcess, given: string | undefined
       const bytes = await readFileOrPart(from).catch(() => {
         throw new CliError(`cannot read ${from}`);
       });
-      await write(context, join(out, 'providers.yaml'), bytes.toString('utf8').replace(/^\n+/, ''));
+      await write(context, join(out, 'providers.yaml'), writtenOut(bytes.toString('utf8').replace(/^\n+/, '')));
     } else if (kind === 'reference') left.push(path);
     else put(kept, path.split('.'), value);
   }
@@ -91,6 +93,15 @@ export async function configSplit(context: CliProcess, given: string | undefined
   return 0;
 }
 
+/** The registry of an image, whose digest clients pin, has all its providers in writing. */
+function writtenOut(registry: string): string {
+  const source = extendsBuiltIn(registry) ? readYaml(registry) : undefined;
+  if (source?.ok !== true) return registry;
+  const { value } = extendRegistry({ text: builtInRegistryText() })(source.value.value);
+  return writeYaml(value, { comment: splitRegistryComment, onOneLine: new Set(['request', 'timeouts', 'api_keys']) });
+}
+
+const splitRegistryComment = 'The built-in registry with your changes, written by `sotto-control config split`.';
 const splitComment = "The broker's part of sotto.yaml, written by `sotto-control config split`.";
 
 async function write({ out }: CliProcess, file: string, text: string): Promise<void> {

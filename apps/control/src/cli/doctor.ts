@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { loadSettings, settingsSchemas } from '@sotto/server';
-import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { builtInCatalog } from '../catalog/built-in-files.ts';
 import { type ControlConfig, readConfig, readConfigWithoutRedis } from '../config.ts';
 import { counted } from '../counted.ts';
 import { type Finding, ok, warning } from '../doctor/check.ts';

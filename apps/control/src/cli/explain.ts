@@ -6,7 +6,6 @@ import {
   holdOf,
   measureChat,
   parseCatalog,
-  parseRegistry,
   publicRegistry,
   readPreferences,
   requestedOutputTokens,
@@ -20,7 +19,7 @@ import {
   parseRequest,
   ServiceError,
 } from '@sotto/wire';
-import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { builtInCatalog, builtInCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { CliError, type CliProcess, type Option, readText } from './cli-process.ts';
 
 /**
@@ -86,11 +85,16 @@ async function readPreferencesFile(file: string): Promise<Preferences> {
 }
 
 async function readCatalog(catalogFile: string, registryFile: string) {
-  const registry = parseRegistry(await readText(registryFile), '');
+  const registry = parseRegistryText(await readText(registryFile));
   if (!registry.ok)
     throw new CliError(`${registryFile}:${registry.problems[0]?.line}: ${registry.problems[0]?.message}`);
   const wholeRegistry = publicRegistry(registry.value, () => true);
-  const parsed = parseCatalog(await readText(catalogFile), wholeRegistry, { version: 1, digest: '' });
+  const parsed = parseCatalog(
+    await readText(catalogFile),
+    wholeRegistry,
+    { version: 1, digest: '' },
+    builtInCatalogText(),
+  );
   if (!parsed.ok) throw new CliError(`${catalogFile}:${parsed.problems[0]?.line}: ${parsed.problems[0]?.message}`);
   return parsed.value.catalog;
 }

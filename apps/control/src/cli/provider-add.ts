@@ -11,8 +11,9 @@ import {
   serverModels,
   takesTools,
 } from '@sotto/discovery';
-import { type CatalogFileInput, checkCatalog, importModels, parseRegistry, publicRegistry } from '@sotto/router';
+import { type CatalogFileInput, importModels, publicRegistry } from '@sotto/router';
 import { type PrivacyClass, parseJson, providerIdSchema } from '@sotto/wire';
+import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { counted } from '../counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {
@@ -231,8 +232,12 @@ const textUnder = (name: keyof ProviderFiles, text: string | undefined): Partial
 
 /** Returns the problems for which the planes would refuse the new files, each with its line. */
 function problemsOf(names: ProviderFiles, { registry, catalog }: ProviderFiles): string[] {
-  const parsed = parseRegistry(registry, '');
-  const { problems } = checkCatalog(catalog, parsed.ok ? publicRegistry(parsed.value, () => true) : undefined, today());
+  const parsed = parseRegistryText(registry);
+  const { problems } = checkCatalogText(
+    catalog,
+    parsed.ok ? publicRegistry(parsed.value, () => true) : undefined,
+    today(),
+  );
   return [
     ...(parsed.ok ? [] : parsed.problems.map(({ line, message }) => `${names.registry}:${line}: ${message}`)),
     ...problems.map(({ line, message }) => `${names.catalog}:${line}: ${message}`),

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { checkCatalog } from '@sotto/router';
 import {
   createMetricsApp,
   exitMessage,
@@ -13,7 +12,7 @@ import {
 import { controlClient, createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { builtInCatalog } from '../catalog/catalog-keeper.ts';
+import { builtInCatalog, checkCatalogText } from '../catalog/built-in-files.ts';
 import { composeControl } from '../compose-control.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/migrate.ts';
@@ -98,7 +97,7 @@ async function requireSoundCatalog(file: string): Promise<void> {
   const bytes = await readFileOrPart(file).catch(() => {
     throw new CliError(`CATALOG_FILE is \`${file}\`, which cannot be read; set it to a readable file`);
   });
-  const { problems } = checkCatalog(bytes.toString('utf8'), undefined, today());
+  const { problems } = checkCatalogText(bytes.toString('utf8'), undefined, today());
   if (problems.length === 0) return;
   const lines = problems.map(({ line, message }) => `  ${file}:${line}: ${message}`);
   throw new CliError(`CATALOG_FILE has problems:\n${lines.join('\n')}`);

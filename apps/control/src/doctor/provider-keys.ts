@@ -1,6 +1,7 @@
-import { parseRegistry } from '@sotto/router';
+import { keysOf } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
 import { isOwnSecret } from '@sotto/wire';
+import { parseRegistryText } from '../catalog/built-in-files.ts';
 import { type Finding, warning, wrong } from './check.ts';
 
 /** A provider that has not answered within this time is not examined further. */
@@ -22,14 +23,15 @@ export async function examineKeysAtProviders(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   const text = registryFile === undefined ? undefined : await readFileOrPart(registryFile).catch(() => undefined);
-  const read = text === undefined ? undefined : parseRegistry(text.toString('utf8'), '');
+  const read = text === undefined ? undefined : parseRegistryText(text.toString('utf8'));
   const found = await Promise.all(
-    (read?.ok === true ? read.value.providers : []).map(
-      async ({ id, adapter, base_url: base, api_key_env: variable }) => {
-        const key = variable === undefined ? undefined : environment[variable];
+    (read?.ok === true ? read.value.providers : []).flatMap((provider) =>
+      keysOf(provider).map(async ({ env: variable }) => {
+        const { id, adapter, base_url: base } = provider;
+        const key = environment[variable];
         const headers = key && !isOwnSecret(key) ? carriers[adapter]?.(key) : undefined;
-        return headers && refusalOf(id, variable ?? '', await statusAt(`${base}/models`, headers));
-      },
+        return headers && refusalOf(id, variable, await statusAt(`${base}/models`, headers));
+      }),
     ),
   );
   return found.filter((finding) => finding !== undefined);

@@ -1,5 +1,6 @@
-import { checkCatalog, parseRegistry, type RegistryPublic } from '@sotto/router';
+import { keysOf, type RegistryPublic } from '@sotto/router';
 import { readFileOrPart } from '@sotto/server';
+import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { counted } from '../counted.ts';
 import { type Finding, ok, warning, wrong } from './check.ts';
 
@@ -12,7 +13,7 @@ export async function examineCatalogFile(
   const subject = 'catalog file';
   const bytes = await readFileOrPart(path).catch(() => undefined);
   if (bytes === undefined) return wrong(subject, `cannot read ${path}`, 'Set CATALOG_FILE to a readable file.');
-  const { file, problems, warnings, free } = checkCatalog(bytes.toString('utf8'), registry, today);
+  const { file, problems, warnings, free } = checkCatalogText(bytes.toString('utf8'), registry, today);
   const [problem] = problems;
   if (file === undefined || problem !== undefined) {
     const { line, message } = problem ?? { line: 1, message: 'cannot be parsed' };
@@ -54,7 +55,7 @@ export async function examineProviderKeys(
   });
   const hint =
     variables.size === 0
-      ? '; set the variables that `api_key_env` names in the registry, in the broker’s environment'
+      ? '; set the variables that `api_key_env` or `api_keys` names in the registry, in the broker’s environment'
       : '';
   const said = `${found}; ${lines.join(', ')}`;
   return [count === 0 ? wrong(subject, said, `Give the broker a key${hint}.`) : ok(subject, `${said}${hint}`)];
@@ -62,11 +63,12 @@ export async function examineProviderKeys(
 
 async function variablesIn(file: string | undefined): Promise<ReadonlyMap<string, string>> {
   const text = file === undefined ? undefined : await readFileOrPart(file).catch(() => undefined);
-  const read = text === undefined ? undefined : parseRegistry(text.toString('utf8'), '');
+  const read = text === undefined ? undefined : parseRegistryText(text.toString('utf8'));
   if (read?.ok !== true) return new Map();
   return new Map(
-    read.value.providers.flatMap(({ id, api_key_env: name }): [string, string][] =>
-      name === undefined ? [] : [[id, name]],
-    ),
+    read.value.providers.flatMap((provider): [string, string][] => {
+      const names = keysOf(provider).map(({ env }) => env);
+      return names.length === 0 ? [] : [[provider.id, names.join(' or ')]];
+    }),
   );
 }

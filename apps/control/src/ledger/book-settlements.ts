@@ -9,7 +9,7 @@ import type { accounts, apiKeys } from '../database/schema.ts';
 import { bookMonths } from './budget-months.ts';
 import { readGrants, writeGrants } from './grants-of-accounts.ts';
 import { type Postings, postCharges } from './post-charges.ts';
-import { type AttributedSettlement, recordable, recordUsage } from './record-usage.ts';
+import { type AttributedSettlement, recordable, recordUsage, type UsedSettlement } from './record-usage.ts';
 import { waiveCharges } from './waive-charges.ts';
 
 /** The values of a wallet to write to the state after booking. */
@@ -29,6 +29,13 @@ export interface BookedWallet {
   readonly holdIds: readonly string[];
 }
 
+/** Sums of all accounts together. */
+export interface BookedUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly chargedNusd: Nusd;
+}
+
 export interface BookingResult {
   readonly wallets: readonly BookedWallet[];
   /**
@@ -36,6 +43,8 @@ export interface BookingResult {
    */
   readonly unattributedHoldIds: readonly string[];
   readonly booked: number;
+  /** What the newly booked settlements sum up to. */
+  readonly used: BookedUsage;
   readonly shortfallNusd: Nusd;
   /** Charges of abandoned requests, which the operator bears. */
   readonly waivedNusd: Nusd;
@@ -106,6 +115,7 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
   };
   return {
     booked: postings.used.length,
+    used: sumOf(postings.used),
     shortfallNusd: postings.shortfallNusd,
     waivedNusd,
     unattributedHoldIds: charges
@@ -127,8 +137,19 @@ async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSet
   };
 }
 
-// Locks are taken in one order, so that two bookings never deadlock. They do not hold up rows that refer to these accounts. The setting is for the trigger that books months for the
-// previous release.
+const sumOf = (booked: readonly UsedSettlement[]): BookedUsage =>
+  booked.reduce<BookedUsage>(
+    (sum, row) => ({
+      // A quiet settlement tells no tokens.
+      inputTokens: sum.inputTokens + (row.v === 1 ? row.promptTokens : 0),
+      outputTokens: sum.outputTokens + (row.v === 1 ? row.completionTokens : 0),
+      chargedNusd: sum.chargedNusd + BigInt(row.chargeNusd),
+    }),
+    { inputTokens: 0, outputTokens: 0, chargedNusd: 0n },
+  );
+
+// Locks are taken in one order, so that two bookings never deadlock. They do not hold up rows that refer to these accounts. The setting
+// is for the trigger that books months for the previous release.
 const selectPayers = prepared(
   `select id, wallet_id, balance_nusd, version, granted_month, deleted_at, set_config('sotto.books_months', 'on', true)
    from accounts where id = any($1::uuid[]) order by id for no key update`,

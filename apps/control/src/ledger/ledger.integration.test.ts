@@ -232,7 +232,7 @@ it('books a settlement that an older version set aside as unbookable, once, and 
     },
     settlementMacKey: [randomBytes(32)],
     accountRefKey: [accountRefKey],
-    events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
+    events: { shortfall: () => {}, used: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
   const settlement = {
     ...settlementOf(randomUUID(), { id: 1, nusd: 300n, owner: 0 }),

@@ -1,6 +1,6 @@
-import { withObservers } from '@sotto/server';
+import { httpBuckets, withObservers } from '@sotto/server';
 import { addProcessMetrics } from '@sotto/server/process-metrics';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ControlEvents } from '../events.ts';
 
 /** Metrics of control. Labels never identify a user: no account, key, workspace or model. */
@@ -63,6 +63,42 @@ export class ControlMetrics {
     'Brokers that did not declare what they hold.',
   );
 
+  readonly #inputTokens = this.#counter(
+    'sotto_input_tokens_total',
+    'Tokens of prompts that were booked, of everybody.',
+  );
+  readonly #outputTokens = this.#counter(
+    'sotto_output_tokens_total',
+    'Tokens of answers that were booked, of everybody.',
+  );
+  readonly #charged = this.#counter('sotto_charged_usd_total', 'Charges that were booked, of everybody.');
+  readonly #served = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'From the arrival of a request until the end of its answer.',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code', 'url_scheme', 'error_type'],
+    buckets: httpBuckets,
+    registers: [this.registry],
+  });
+
+  /** A request was answered. `route` is the pattern of the route, never the URL. */
+  readonly answered = (answer: {
+    readonly method: string;
+    readonly route: string;
+    readonly status: number;
+    readonly scheme: string;
+    readonly error: string | undefined;
+    readonly ms: number;
+  }): void => {
+    const labels = {
+      http_request_method: answer.method,
+      http_route: answer.route,
+      http_response_status_code: answer.status,
+      url_scheme: answer.scheme,
+      error_type: answer.error ?? '',
+    };
+    this.#served.observe(labels, answer.ms / 1000);
+  };
+
   /** Wraps events so that they are also counted. */
   counting(events: ControlEvents): ControlEvents {
     return withObservers(events, {
@@ -75,6 +111,11 @@ export class ControlMetrics {
       settlementRejected: () => this.#rejected.inc(),
       shortfall: ({ shortfallNusd }) => this.#shortfall.inc(Number(shortfallNusd) / 1e9),
       waived: ({ waivedNusd }) => this.#waived.inc(Number(waivedNusd) / 1e9),
+      used: ({ inputTokens, outputTokens, chargedNusd }) => {
+        this.#inputTokens.inc(inputTokens);
+        this.#outputTokens.inc(outputTokens);
+        this.#charged.inc(Number(chargedNusd) / 1e9);
+      },
       reaped: ({ holds }) => this.#reaped.inc(holds),
       epochsOpened: ({ shards }) => this.#opened.inc(shards.length),
       undeclared: ({ clients }) => this.#undeclared.inc(clients),

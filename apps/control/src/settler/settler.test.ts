@@ -65,7 +65,7 @@ function stage(): Stage {
     state,
     settlementMacKey,
     accountRefKey,
-    events: { shortfall: quiet, waived: quiet, booked: quiet, settlementRejected: quiet },
+    events: { used: quiet, shortfall: quiet, waived: quiet, booked: quiet, settlementRejected: quiet },
   });
   const leave: Stage['leave'] = (shard, accountId) => {
     const owner: AccountRef = { accountId, workspaceId: randomUUID(), keyId: randomUUID() };
@@ -110,6 +110,7 @@ function resultOf(batch: readonly AttributedSettlement[]): BookingResult {
     })),
     unattributedHoldIds: idsOf(undefined),
     ...{ booked: batch.length, shortfallNusd: 0n, waivedNusd: 0n },
+    used: { inputTokens: 0, outputTokens: 0, chargedNusd: 0n },
   };
 }
 

@@ -26,7 +26,7 @@ export interface SettlerDependencies {
   };
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
-  readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
+  readonly events: Pick<ControlEvents, 'used' | 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
   /** Called after charges were booked. */
   readonly onBooked?: () => void;
 }
@@ -140,7 +140,7 @@ export class Settler {
         if (settlement === undefined) continue;
         try {
           const booked = await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }]);
-          this.#logLosses(booked);
+          this.#tellBooked(booked);
           await this.#tell(shard, [booked]);
         } catch (error) {
           if (ledger.isRefusal(error)) continue;
@@ -199,8 +199,9 @@ export class Settler {
     }
   }
 
-  #logLosses({ shortfallNusd, waivedNusd }: BookingResult): void {
+  #tellBooked({ used, shortfallNusd, waivedNusd }: BookingResult): void {
     const { events } = this.#deps;
+    events.used(used);
     if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
     if (waivedNusd > 0n) events.waived({ waivedNusd });
   }
@@ -213,7 +214,7 @@ export class Settler {
     const { ledger } = this.#deps;
     try {
       const booked = await ledger.book(batch);
-      this.#logLosses(booked);
+      this.#tellBooked(booked);
       return [booked];
     } catch (error) {
       const [first] = batch;

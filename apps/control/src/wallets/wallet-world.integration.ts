@@ -155,7 +155,7 @@ export class World {
       ...{ ledger: postgresSettlementLedger(pool), state, settlementMacKey: [keys.mac], accountRefKey: [keys.ref] },
       events: {
         shortfall: ({ shortfallNusd }) => void this.shortfalls.push(shortfallNusd),
-        ...{ waived: quiet, booked: quiet, settlementRejected: quiet },
+        ...{ used: () => {}, waived: quiet, booked: quiet, settlementRejected: quiet },
       },
     });
     this.#planes = { state, projector, settler };

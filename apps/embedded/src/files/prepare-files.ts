@@ -1,10 +1,16 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { builtInRegistry } from '@sotto/confidential';
 import { builtInCatalog } from '@sotto/control';
 import { addProvider, type ProviderFiles, serverEntry, serverKinds, serverModels } from '@sotto/discovery';
-import { checkCatalog, parseRegistry, publicRegistry, type RegistryProvider } from '@sotto/router';
+import {
+  checkCatalog,
+  extendsBuiltIn,
+  keysOf,
+  parseRegistry,
+  publicRegistry,
+  type RegistryProvider,
+} from '@sotto/router';
 import { readFileOrPart, StartError } from '@sotto/server';
 import { isOwnSecret } from '@sotto/wire';
 import type { FileProblem } from '@sotto/yaml';
@@ -68,8 +74,8 @@ async function writeOwn(
   const first = await findLocalServers(localModels);
   const named = namedServers(localModels, first.servers);
   const builtIn = await readFile(builtInCatalog, 'utf8');
-  const hasKey = (await builtInProviders()).some(
-    ({ api_key_env: name }) => name !== undefined && stateOfKey(environment[name]) === 'usable',
+  const hasKey = (await builtInProviders()).some((provider) =>
+    keysOf(provider).some(({ env }) => stateOfKey(environment[env]) === 'usable'),
   );
   const filesWith = (servers: readonly LocalServer[]): ProviderFiles => {
     let files: ProviderFiles = {
@@ -162,12 +168,13 @@ async function assertReadable(variable: string, file: string | undefined): Promi
  */
 async function requireSoundFiles(registryFile: string, catalogFile: string): Promise<void> {
   const [registryText, catalogText] = await Promise.all([textOf(registryFile), textOf(catalogFile)]);
-  const registry = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
+  const registry = registryIn(registryText);
   const today = new Date().toISOString().slice(0, 10);
   const catalog = checkCatalog(
     catalogText,
     registry.ok ? publicRegistry(registry.value, () => true) : undefined,
     today,
+    extendsBuiltIn(catalogText) ? await readFile(builtInCatalog, 'utf8') : undefined,
   );
   const problems = [
     ...(registry.ok ? [] : inWords(registryFile, registry.problems)),
@@ -176,6 +183,10 @@ async function requireSoundFiles(registryFile: string, catalogFile: string): Pro
   if (problems.length > 0) throw new StartError(`the configuration has problems:\n${problems.join('\n')}`);
 }
 
+/** A registry, which may extend the built-in one. */
+const registryIn = (text: string) =>
+  parseRegistry(text, '', { builtIn: extendsBuiltIn(text) ? builtInRegistry().bytes.toString('utf8') : undefined });
+
 const textOf = async (file: string): Promise<string> => (await readFileOrPart(file)).toString('utf8');
 
 const inWords = (file: string, problems: readonly FileProblem[]): string[] =>
@@ -183,7 +194,7 @@ const inWords = (file: string, problems: readonly FileProblem[]): string[] =>
 
 /** The providers of a registry file. Undefined if it is malformed. */
 export async function providersOf(file: string): Promise<readonly RegistryProvider[] | undefined> {
-  const read = parseRegistry(await textOf(file), '');
+  const read = registryIn(await textOf(file));
   return read.ok ? read.value.providers : undefined;
 }
 
@@ -200,10 +211,11 @@ export async function providersWithoutKey(
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly KeylessProvider[]> {
-  return ((await providersOf(file)) ?? []).flatMap(({ id, api_key_env: variable }) => {
-    if (variable === undefined) return [];
-    const state = stateOfKey(environment[variable]);
-    return state === 'usable' ? [] : [{ id, variable, hasOwnSecret: state === 'own' }];
+  return ((await providersOf(file)) ?? []).flatMap((provider) => {
+    const names = keysOf(provider).map(({ env }) => env);
+    const states = names.map((name) => stateOfKey(environment[name]));
+    if (names.length === 0 || states.includes('usable')) return [];
+    return [{ id: provider.id, variable: names.join(' or '), hasOwnSecret: states.includes('own') }];
   });
 }
 

@@ -131,6 +131,7 @@ export const controlOrigin: OriginDescription = {
     ...describeAsStated('Service', service.serviceContracts).map((route) =>
       route.path === '/v1/openapi.json' ? { ...route, errors: [...route.errors, 'rate_limited' as const] } : route,
     ),
+    ...describeAsStated('Service', service.documentationContracts),
     ...describeAsStated('Service', service.pageContracts),
   ],
 };

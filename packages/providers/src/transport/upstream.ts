@@ -1,14 +1,15 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { RelayedRequest, UpstreamRequest } from '../adapter.ts';
+import type { KeyRing, ProviderKey } from './key-ring.ts';
 import { type MakePool, plainPool, unattestedKey } from './pool.ts';
 import { largeBodyBytes, slicesOf } from './sliced-body.ts';
 
 /** The address of a provider and the headers that authenticate us. */
 export interface UpstreamAddress {
   readonly baseUrl: string;
-  /** Headers of every request, as name, value, name, value. */
-  readonly headers: readonly string[];
+  /** The keys, of which each request carries one, or the headers of every request as name, value, name, value. */
+  readonly headers: readonly string[] | KeyRing;
   readonly connectTimeoutMs: number;
   /** CA certificates (PEM) that replace the well-known ones. */
   readonly ca?: string | undefined;
@@ -59,7 +60,8 @@ const aborted = new Error('aborted');
 /**
  * Opens a provider. It never follows redirects, refuses compression, and forwards no header of the client. Of the
  * provider's headers it reads only `content-type`, `retry-after`, `retry-after-ms` and those that frame the body. A relayed request names
- * further headers in both directions. The caller sets all time limits except the one for connecting.
+ * further headers in both directions. The caller sets all time limits except the one for connecting. A call whose key the provider
+ * refuses is sent once with each other key, because the refusal came before any work.
  */
 export function openUpstream(
   { baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress,
@@ -68,29 +70,41 @@ export function openUpstream(
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const pool = makePool(url.origin, connectTimeoutMs);
-  const fixed = ['accept-encoding', 'identity', ...headers];
+  const fixed = ['accept-encoding', 'identity'];
+  const ring = 'take' in headers ? headers : undefined;
+  const unkeyed = 'take' in headers ? [] : headers;
   return {
     call(request, handler) {
       const relayed = 'contentType' in request ? request : undefined;
-      const call = new Call(handler, relayed?.answerHeaders);
-      const own = ['content-type', relayed?.contentType ?? 'application/json', ...(relayed?.headers ?? [])];
-      let body: string | Uint8Array | Readable = request.body;
-      if (body.length > largeBodyBytes) {
-        const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-        own.push('content-length', String(bytes.length));
-        body = Readable.from(slicesOf(bytes), { objectMode: false });
-      }
-      pool.dispatch(
-        {
-          path: basePath + request.path,
-          method: 'POST',
-          headers: [...fixed, ...own, 'accept', request.accept],
-          body,
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        },
-        call,
-      );
+      const send = (credentials: readonly string[]): void => {
+        const own = ['content-type', relayed?.contentType ?? 'application/json', ...(relayed?.headers ?? [])];
+        let body: string | Uint8Array | Readable = request.body;
+        if (body.length > largeBodyBytes) {
+          const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+          own.push('content-length', String(bytes.length));
+          body = Readable.from(slicesOf(bytes), { objectMode: false });
+        }
+        pool.dispatch(
+          {
+            path: basePath + request.path,
+            method: 'POST',
+            headers: [...fixed, ...credentials, ...own, 'accept', request.accept],
+            body,
+            headersTimeout: 0,
+            bodyTimeout: 0,
+          },
+          call,
+        );
+      };
+      const tried: ProviderKey[] = ring === undefined ? [] : [ring.take()];
+      const startedAt = ring?.now ?? 0;
+      const call = new Call(handler, relayed?.answerHeaders, (status) => {
+        const next = ring?.afterAnswer(status, tried, startedAt);
+        if (next === undefined) return undefined;
+        tried.push(next);
+        return () => send(next.headers);
+      });
+      send(tried[0]?.headers ?? unkeyed);
       return call;
     },
     close: () => pool.destroy(),
@@ -101,12 +115,21 @@ export function openUpstream(
 class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #handler: UpstreamHandler;
   readonly #relayedNames: readonly string[] | undefined;
+  /** Returns how to send the call again after an answer of this status, if that could help. */
+  readonly #again: (status: number) => (() => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  /** The connections whose answers count no longer. */
+  readonly #left = new WeakSet<Dispatcher.DispatchController>();
   #over = false;
   #paused = false;
 
-  constructor(handler: UpstreamHandler, relayedNames: readonly string[] | undefined) {
+  constructor(
+    handler: UpstreamHandler,
+    relayedNames: readonly string[] | undefined,
+    again: (status: number) => (() => void) | undefined,
+  ) {
     this.#handler = handler;
+    this.#again = again;
     this.#relayedNames = relayedNames;
   }
 
@@ -133,11 +156,18 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (this.#over || status < 200) return;
+    const again = this.#again(status);
+    if (again !== undefined) {
+      this.#left.add(controller);
+      controller.abort(aborted);
+      again();
+      return;
+    }
     const encoding = headers['content-encoding'];
     // The status of a failed answer is enough, so its body may be compressed.
     if (status < 300 && encoding !== undefined && encoding !== 'identity') {
@@ -153,17 +183,18 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (!this.#over) this.#handler.onBytes(bytes);
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (!this.#over && !this.#left.has(controller)) this.#handler.onBytes(bytes);
   }
 
-  onResponseEnd(): void {
-    if (this.#over) return;
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (this.#over || this.#left.has(controller)) return;
     this.#over = true;
     this.#handler.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (controller !== null && this.#left.has(controller)) return;
     const code = 'code' in error ? error.code : undefined;
     if (code === 'UND_ERR_CONNECT_TIMEOUT') this.#fail('timeout');
     else this.#fail(code === unattestedKey ? 'attestation_failed' : 'network_failure');

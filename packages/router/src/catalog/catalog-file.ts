@@ -50,6 +50,12 @@ const exclusiveList = z
     error: '`tools` and `structured_outputs` are never dropped: they can only stand first',
   });
 
+/** The field that adds a built-in file. `extendCatalog` and `extendRegistry` remove it, unless they have no built-in file. */
+export const extendsSchema = z
+  .literal('built_in')
+  .optional()
+  .refine((value) => value === undefined, { error: '`built_in` cannot be extended here: write the entries out' });
+
 /** Fields that a model and each of its routes share. A value on the route replaces the model's. */
 const facts = {
   /** The date on which the provider's published facts were last checked. */
@@ -99,6 +105,8 @@ const modelSchema = z.strictObject({
 
 /** The schema of CATALOG_FILE (docs/operate/providers-and-catalog.md). */
 export const catalogFileSchema = z.strictObject({
+  /** Adds the models of the built-in catalog, which `extendCatalog` replaces this field with. */
+  extends: extendsSchema,
   as_of: facts.as_of,
   models: z.array(modelSchema).max(10_000),
 });

@@ -10,7 +10,7 @@ import { type RegistryPublic, servesType, strongestAllowedClass } from './regist
  */
 export function catalogProblems(
   file: CatalogFile,
-  source: YamlSource,
+  source: Pick<YamlSource, 'lineOf'>,
   registry: RegistryPublic | undefined,
 ): FileProblem[] {
   const problems: FileProblem[] = [];
@@ -84,7 +84,7 @@ type Warn = (path: PropertyKey[], message: string) => void;
  * Returns what is allowed in a catalog file but is probably a mistake, each with its line. `today` is a date such as
  * 2026-01-31.
  */
-export function catalogWarnings(file: CatalogFile, source: YamlSource, today: string): FileProblem[] {
+export function catalogWarnings(file: CatalogFile, source: Pick<YamlSource, 'lineOf'>, today: string): FileProblem[] {
   const warnings: FileProblem[] = [];
   const upstream = new Map<string, string>();
   const folded = new Map<string, string>();

@@ -3,6 +3,7 @@ import { bindCatalog } from './bind-catalog.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogFile, catalogFileSchema } from './catalog-file.ts';
 import { catalogProblems, catalogWarnings, freeRoutes } from './catalog-problems.ts';
+import { extendCatalog } from './extend-built-in.ts';
 import type { RegistryPublic } from './registry.ts';
 
 export interface ParsedCatalog {
@@ -12,14 +13,16 @@ export interface ParsedCatalog {
 
 /**
  * Parses a catalog file against a registry's public half. Refuses the whole file if it names an unknown provider, lacks
- * a price, repeats a model or claims more privacy than the registry allows. Each problem has its line.
+ * a price, repeats a model or claims more privacy than the registry allows. Each problem has its line. `builtIn` is the text of the
+ * catalog that the file may extend.
  */
 export function parseCatalog(
   text: string,
   registry: RegistryPublic,
   identity: { readonly version: number; readonly digest: string },
+  builtIn?: string,
 ): FileResult<ParsedCatalog> {
-  const read = readYamlAs(text, catalogFileSchema);
+  const read = readCatalogFile(text, registry, builtIn);
   if (!read.ok) return read;
   const { file, source } = read.value;
   const problems = catalogProblems(file, source, registry);
@@ -42,8 +45,13 @@ export interface CatalogCheck {
  * Checks a catalog file as `parseCatalog` does, and also reports probable mistakes. Without a registry, it skips the
  * checks that need one. `today` is a date such as 2026-01-31.
  */
-export function checkCatalog(text: string, registry: RegistryPublic | undefined, today: string): CatalogCheck {
-  const read = readYamlAs(text, catalogFileSchema);
+export function checkCatalog(
+  text: string,
+  registry: RegistryPublic | undefined,
+  today: string,
+  builtIn?: string,
+): CatalogCheck {
+  const read = readCatalogFile(text, registry, builtIn);
   if (!read.ok) return { file: undefined, problems: byLine(read.problems), warnings: [], free: [] };
   const { file, source } = read.value;
   return {
@@ -52,6 +60,16 @@ export function checkCatalog(text: string, registry: RegistryPublic | undefined,
     warnings: byLine(catalogWarnings(file, source, today)),
     free: freeRoutes(file),
   };
+}
+
+/** Reads a file, with the models of the built-in catalog if it extends that. Only routes to providers of the registry are taken over. */
+function readCatalogFile(text: string, registry: RegistryPublic | undefined, builtIn: string | undefined) {
+  const providers = registry && new Set(registry.providers.map(({ id }) => id));
+  return readYamlAs(
+    text,
+    catalogFileSchema,
+    extendCatalog(builtIn === undefined ? undefined : { text: builtIn, providers }),
+  );
 }
 
 const byLine = (problems: readonly FileProblem[]): FileProblem[] => [...problems].sort((a, b) => a.line - b.line);

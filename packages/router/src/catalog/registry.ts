@@ -9,6 +9,8 @@ import {
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import { z } from 'zod';
 import { type ModelType, modelTypes } from './catalog.ts';
+import { extendsSchema } from './catalog-file.ts';
+import { extendRegistry } from './extend-built-in.ts';
 import { matchesProvider, otherProviderId } from './provider-id.ts';
 
 /** Adapters that a registry may name. */
@@ -37,6 +39,10 @@ const baseUrlSchema = z.string().superRefine((text, context) => {
   }
 });
 
+const variableSchema = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{1,63}$/, { error: 'must be the name of an environment variable' });
+
 const providerSchema = z
   .strictObject({
     id: providerIdSchema.refine((id) => id !== otherProviderId, { error: '`other` stands for unlisted providers' }),
@@ -45,9 +51,13 @@ const providerSchema = z
     base_url: baseUrlSchema,
     /** Allows http to a private network. The broker checks the address at each connection. */
     insecure_http: z.boolean().default(false),
-    api_key_env: z
-      .string()
-      .regex(/^[A-Z][A-Z0-9_]{1,63}$/, { error: 'must be the name of an environment variable' })
+    /** The variable with the provider's key. */
+    api_key_env: variableSchema.optional(),
+    /** Several keys. Each attempt uses one of those that the environment has, at random by weight. */
+    api_keys: z
+      .array(z.strictObject({ env: variableSchema, weight: z.int().min(1).max(1_000_000_000).default(1) }))
+      .min(1)
+      .max(100)
       .optional(),
     privacy_class: privacyClassSchema,
     models: z.array(z.strictObject({ match: z.string().min(1), privacy_class: privacyClassSchema })).optional(),
@@ -100,6 +110,22 @@ const providerSchema = z
       .prefault({}),
   })
   .superRefine((provider, context) => {
+    const { api_key_env: single, api_keys: several } = provider;
+    if (single !== undefined && several !== undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['api_keys'],
+        message: '`api_keys` replaces `api_key_env`: set only one',
+      });
+    }
+    const twice = several?.findIndex(({ env }, at) => several.findIndex((other) => other.env === env) !== at) ?? -1;
+    if (twice >= 0) {
+      context.addIssue({
+        code: 'custom',
+        path: ['api_keys', twice],
+        message: 'the variable is repeated: add the weights up',
+      });
+    }
     const claims = [provider.privacy_class, ...(provider.models ?? []).map((model) => model.privacy_class)];
     for (const [field, message] of plainHttpProblems(provider, claims)) {
       context.addIssue({ code: 'custom', path: [field], message });
@@ -151,10 +177,21 @@ function plainHttpProblems(
 }
 
 /** The schema of PROVIDERS_FILE (docs/operate/providers-and-catalog.md). */
-export const registryFileSchema = z.strictObject({ providers: z.array(providerSchema).min(1).max(1000) });
+export const registryFileSchema = z.strictObject({
+  /** Adds the providers of the built-in registry. */
+  extends: extendsSchema,
+  providers: z.array(providerSchema).min(1).max(1000),
+});
 
 /** One provider of the registry file, with the field names of the file. */
 export type RegistryProvider = z.infer<typeof providerSchema>;
+
+/** The variables with the keys of a provider, and their weights. Empty if it needs no key. */
+export const keysOf = ({
+  api_key_env: single,
+  api_keys: several,
+}: Pick<RegistryProvider, 'api_key_env' | 'api_keys'>): readonly { readonly env: string; readonly weight: number }[] =>
+  several ?? (single === undefined ? [] : [{ env: single, weight: 1 }]);
 
 /** Mistral's API refuses tool calls whose ids have another form than its own, whichever registry names it. */
 const withOwnCallIds = (provider: RegistryProvider): RegistryProvider =>
@@ -175,6 +212,8 @@ export interface RegistryChecks {
   readonly problemOfMeasurement?: (measurement: string) => string | undefined;
   /** Checks whether this broker may reach a host without TLS. */
   readonly problemOfPlainHttp?: (hostname: string) => string | undefined;
+  /** The text of the built-in registry, which the file may extend. */
+  readonly builtIn?: string | undefined;
 }
 
 /**
@@ -182,7 +221,8 @@ export interface RegistryChecks {
  * from. `checks` knows what only the broker can judge.
  */
 export function parseRegistry(text: string, digest: string, checks: RegistryChecks = {}): FileResult<ProviderRegistry> {
-  const read = readYamlAs(text, registryFileSchema);
+  const builtIn = checks.builtIn === undefined ? undefined : { text: checks.builtIn };
+  const read = readYamlAs(text, registryFileSchema, extendRegistry(builtIn));
   if (!read.ok) return read;
   const { file, source } = read.value;
   const problems: FileProblem[] = [];

@@ -27,19 +27,27 @@ export class PublicAnswer {
   /** Weak, because one tag stands for all compressions of the same content (RFC 9110, 8.8.1). */
   readonly #tag: string;
   readonly #compressed = new Map<Compression, Promise<Buffer>>();
+  readonly #mediaType: string;
   #isAskedAgain: boolean;
 
   /** `compressFirst`: the answer is so large that its first caller gets it compressed, too. */
-  constructor(text: string, { compressFirst = false }: { readonly compressFirst?: boolean } = {}) {
+  constructor(
+    text: string,
+    {
+      compressFirst = false,
+      mediaType = 'application/json',
+    }: { readonly compressFirst?: boolean; readonly mediaType?: string } = {},
+  ) {
+    this.#mediaType = mediaType;
     this.#isAskedAgain = compressFirst;
     this.text = text;
     this.#bytes = Buffer.from(text);
     this.#tag = `W/"${createHash('sha256').update(this.#bytes).digest('base64url').slice(0, 22)}"`;
   }
 
-  /** Sends the answer as JSON, or 304 if the caller has it. */
+  /** Sends the answer, or 304 if the caller has it. */
   async send({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    reply.headers({ etag: this.#tag, vary: 'accept-encoding', 'content-type': 'application/json; charset=utf-8' });
+    reply.headers({ etag: this.#tag, vary: 'accept-encoding', 'content-type': `${this.#mediaType}; charset=utf-8` });
     if (isKnown(headers['if-none-match'], this.#tag)) return reply.code(304).send();
     const compression =
       this.#bytes.length < smallBytes || !this.#isAskedAgain ? undefined : acceptedBy(headers['accept-encoding']);

@@ -46,11 +46,11 @@ describe('tracing', () => {
     const { tracing, sent, pass } = open();
     const trace = tracing.begin('chat');
     const admitted = pass(1.5);
-    trace?.step('admission', admitted - 1.5, admitted);
+    trace?.step('admission', { from: admitted - 1.5, until: admitted });
     pass(20);
-    trace?.step('attempt', admitted, admitted + 20, { provider: 'acme', outcome: 'served' });
-    trace?.end({ operation: 'chat', status: 200, attempts: 1 });
-    trace?.end({ operation: 'chat', status: 500, error: 'again' });
+    trace?.step('chat', { from: admitted, until: admitted + 20 }, { 'gen_ai.provider.name': 'acme' }, 'client');
+    trace?.end({ 'http.route': '/v1/chat/completions', 'http.response.status_code': 200, 'sotto.attempts': 1 });
+    trace?.end({ 'http.response.status_code': 500, 'error.type': 'again' });
     await tracing.flush();
     await tracing.flush();
     expect(sent.map((body) => JSON.parse(body))).toEqual([
@@ -66,8 +66,8 @@ describe('tracing', () => {
                     ...{ traceId: '1'.padStart(32, '0'), spanId: '2'.padStart(16, '0'), name: 'chat', kind: 2 },
                     ...{ startTimeUnixNano: '1700000000000250000', endTimeUnixNano: '1700000000021750000' },
                     attributes: [
-                      { key: 'sotto.operation', value: { stringValue: 'chat' } },
-                      { key: 'sotto.status', value: { intValue: '200' } },
+                      { key: 'http.route', value: { stringValue: '/v1/chat/completions' } },
+                      { key: 'http.response.status_code', value: { intValue: '200' } },
                       { key: 'sotto.attempts', value: { intValue: '1' } },
                     ],
                   },
@@ -78,12 +78,9 @@ describe('tracing', () => {
                   },
                   {
                     ...{ traceId: '1'.padStart(32, '0'), spanId: '4'.padStart(16, '0') },
-                    ...{ parentSpanId: '2'.padStart(16, '0'), name: 'attempt', kind: 1 },
+                    ...{ parentSpanId: '2'.padStart(16, '0'), name: 'chat', kind: 3 },
                     ...{ startTimeUnixNano: '1700000000001750000', endTimeUnixNano: '1700000000021750000' },
-                    attributes: [
-                      { key: 'sotto.provider', value: { stringValue: 'acme' } },
-                      { key: 'sotto.outcome', value: { stringValue: 'served' } },
-                    ],
+                    attributes: [{ key: 'gen_ai.provider.name', value: { stringValue: 'acme' } }],
                   },
                 ],
               },
@@ -96,9 +93,20 @@ describe('tracing', () => {
 
   it('marks spans of failed requests', async () => {
     const { tracing, spans } = open();
-    tracing.record('/v1/keys', 1_700_000_000_000, { status: 500, error: 'internal_error' });
+    const failed = { 'error.type': 'internal_error' };
+    tracing.record('server', 1_700_000_000_000, { ...failed, 'http.response.status_code': 500 });
+    tracing.record('caller', 1_700_000_000_000, { ...failed, 'http.response.status_code': 400 });
+    const trace = tracing.begin('parent');
+    trace?.step('provider', { from: 1, until: 2 }, failed, 'client');
+    trace?.end({ 'http.response.status_code': 200 });
     await tracing.flush();
-    expect(spans()).toMatchObject([{ name: '/v1/keys', status: { code: 2 } }]);
+    // A server has not failed if its caller is at fault.
+    expect(spans().map(({ name, status }) => [name, status])).toEqual([
+      ['server', { code: 2 }],
+      ['caller', undefined],
+      ['parent', undefined],
+      ['provider', { code: 2 }],
+    ]);
   });
 
   it('traces the configured part of the requests', () => {

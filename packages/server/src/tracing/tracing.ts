@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto';
 
-/** Allowed attributes of a span. They describe how a request went, never its user or its content. */
+/**
+ * Allowed attributes of a span, by their names in OpenTelemetry's semantic conventions (`conventions.ts`). They describe how a request
+ * went, never its user, its model or its content.
+ */
 export type Attributes = Readonly<
   Partial<{
-    operation: string;
-    route: string;
-    method: string;
-    status: number;
-    error: string;
-    provider: string;
-    outcome: string;
-    attempts: number;
+    'error.type': string;
+    'gen_ai.operation.name': string;
+    'gen_ai.provider.name': string;
+    'http.request.method': string;
+    'http.response.status_code': number;
+    'http.route': string;
+    'url.scheme': string;
+    'sotto.attempts': number;
   }>
 >;
+
+/** `client`: a call to a provider. */
+type StepKind = 'internal' | 'client';
 
 export interface TracingOptions {
   /** `service.name` of all spans. */
@@ -33,7 +39,12 @@ export interface TracingOptions {
 /** The trace of one request. Times are Unix ms. */
 export interface RequestTrace {
   /** Records a part of the request that has ended. */
-  step(name: string, from: number, until: number, attributes?: Attributes): void;
+  step(
+    name: string,
+    times: { readonly from: number; readonly until: number },
+    attributes?: Attributes,
+    kind?: StepKind,
+  ): void;
   /** Ends the request, by default now. Later calls have no effect. */
   end(attributes: Attributes, until?: number): void;
 }
@@ -63,14 +74,14 @@ export class Tracing {
     const steps: ExportedSpan[] = [];
     let isOver = false;
     return {
-      step: (stepName, stepFrom, stepUntil, attributes = {}) => {
+      step: (stepName, times, attributes = {}, kind = 'internal') => {
         const ids = { traceId, spanId: randomHex(8), parentSpanId: spanId };
-        steps.push({ ...ids, name: stepName, from: stepFrom, until: stepUntil, attributes, isServer: false });
+        steps.push({ ...ids, name: stepName, ...times, attributes, kind });
       },
       end: (attributes, until = now()) => {
         if (isOver) return;
         isOver = true;
-        this.#keep({ traceId, spanId, name, from, until, attributes, isServer: true });
+        this.#keep({ traceId, spanId, name, from, until, attributes, kind: 'server' });
         for (const step of steps) this.#keep(step);
       },
     };
@@ -120,18 +131,21 @@ export const openTracing = (options: {
     ...options,
     random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
     randomHex: (bytes) => randomBytes(bytes).toString('hex'),
-    async send(body) {
-      const answer = await fetch(options.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-        redirect: 'error',
-        signal: AbortSignal.timeout(sendTimeoutMs),
-      });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error('not taken');
-    },
+    send: (body) => postToCollector(options.url, body),
   });
+
+/** Sends a body of OTLP as JSON. Throws if the collector does not take it. */
+export async function postToCollector(url: string, body: string): Promise<void> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    redirect: 'error',
+    signal: AbortSignal.timeout(sendTimeoutMs),
+  });
+  await answer.body?.cancel();
+  if (!answer.ok) throw new Error('not taken');
+}
 
 /** A span for export. Times are Unix ms, ids lower-case hex. */
 interface ExportedSpan {
@@ -141,12 +155,11 @@ interface ExportedSpan {
   readonly name: string;
   readonly from: number;
   readonly until: number;
-  readonly attributes: Readonly<Record<string, string | number | undefined>>;
-  /** True for a request that was served, false for a part of one. */
-  readonly isServer: boolean;
+  readonly attributes: Attributes;
+  readonly kind: keyof typeof kinds;
 }
 
-const kinds = { internal: 1, server: 2 } as const;
+const kinds = { internal: 1, server: 2, client: 3 } as const;
 const statusError = 2;
 
 /**
@@ -163,24 +176,28 @@ const exportRequest = (service: string, spans: readonly ExportedSpan[]): string 
     ],
   });
 
-const toSpan = ({ traceId, spanId, parentSpanId, name, from, until, attributes, isServer }: ExportedSpan) => ({
+const toSpan = ({ traceId, spanId, parentSpanId, name, from, until, attributes, kind }: ExportedSpan) => ({
   traceId,
   spanId,
   ...(parentSpanId === undefined ? {} : { parentSpanId }),
   name,
-  kind: isServer ? kinds.server : kinds.internal,
+  kind: kinds[kind],
   startTimeUnixNano: nanoseconds(from),
   endTimeUnixNano: nanoseconds(Math.max(from, until)),
   attributes: Object.entries(attributes).flatMap(([key, value]) =>
-    value === undefined ? [] : [attribute(`sotto.${key}`, value)],
+    value === undefined ? [] : [attribute(key, value)],
   ),
-  ...(attributes.error === undefined ? {} : { status: { code: statusError } }),
+  ...(isError(attributes) ? { status: { code: statusError } } : {}),
 });
 
-const attribute = (key: string, value: string | number) => ({
+/** A server whose caller is at fault has not failed. */
+const isError = ({ 'error.type': type, 'http.response.status_code': status = 500 }: Attributes): boolean =>
+  type !== undefined && status >= 500;
+
+export const attribute = (key: string, value: string | number) => ({
   key,
   value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
 });
 
 /** Rounds to microseconds, because Unix ms as a float are not more precise. */
-const nanoseconds = (ms: number): string => `${Math.round(ms * 1000)}000`;
+export const nanoseconds = (ms: number): string => `${Math.round(ms * 1000)}000`;

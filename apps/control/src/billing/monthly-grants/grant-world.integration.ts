@@ -68,7 +68,7 @@ export class World {
       accountRefKey: [keys.ref],
       events: {
         shortfall: ({ shortfallNusd }) => void this.shortfalls.push(shortfallNusd),
-        ...{ waived: quiet, booked: quiet, settlementRejected: quiet },
+        ...{ used: () => {}, waived: quiet, booked: quiet, settlementRejected: quiet },
       },
     });
   }

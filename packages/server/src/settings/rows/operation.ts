@@ -65,6 +65,10 @@ export const operationRows = [
     default: 0.01,
     describe: 'Part of the requests that is traced.',
   }),
+  rowOf('control', 'broker', 'start')('METRICS_URL', 'metrics.url', {
+    kind: collectorUrl,
+    describe: 'Collector that metrics are sent to every 15 seconds, by OTLP over HTTP. Without it, none are sent.',
+  }),
   start('LOG_LEVEL', 'log.level', {
     kind: logLevel,
     default: 'warn',

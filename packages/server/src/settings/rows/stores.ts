@@ -56,7 +56,8 @@ export const storeRows = [
   rowOf('broker', 'start')('PROVIDERS_FILE', 'providers_file', {
     kind: file,
     early: true,
-    describe: 'Providers and their routes, as YAML, read at start. The default is built in.',
+    describe:
+      'Providers and their routes, as YAML. A broker without attestation reads it again on SIGHUP. The default is built in.',
   }),
   start('LOCAL_MODELS', 'local_models', {
     kind: localModels,

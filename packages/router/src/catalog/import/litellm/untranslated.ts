@@ -1,0 +1,37 @@
+/** Why a setting of LiteLLM has no counterpart, and what takes its place. A key is the last part of the setting's path. */
+const reasons: Readonly<Record<string, string>> = {
+  fallbacks: 'a request names its own fallback models in `models`',
+  default_fallbacks: 'a request names its own fallback models in `models`',
+  context_window_fallbacks: 'a request names its own fallback models in `models`',
+  content_policy_fallbacks: 'a refused request is not sent to another model',
+  routing_strategy: 'routes are ranked by price, latency or throughput, as `sort` of a workspace or request says',
+  model_group_alias: 'a model has one id',
+  num_retries: 'each route of a model is tried once',
+  allowed_fails: 'a route that fails is demoted at once',
+  cooldown_time: 'a route that fails is demoted for 30 seconds, and longer when it fails again',
+  enable_pre_call_checks: 'requests are always checked against the catalog',
+  redis_host: 'both planes share the Redis of `data.redis_url`',
+  redis_port: 'both planes share the Redis of `data.redis_url`',
+  redis_password: 'both planes share the Redis of `data.redis_url`',
+  drop_params: 'a parameter that changes no answer is always dropped, another excludes the route',
+  cache: 'answers are not cached: the service keeps no content',
+  cache_params: 'answers are not cached: the service keeps no content',
+  callbacks: 'content is passed to nothing but the provider',
+  success_callback: 'content is passed to nothing but the provider',
+  failure_callback: 'content is passed to nothing but the provider',
+  guardrails: 'content is passed to nothing but the provider',
+  master_key: 'each person has an account with keys of their own',
+  database_url: 'control needs a database of its own: set `data.database_url`',
+  alerting: 'Prometheus alerts come with the deployment',
+  environment_variables: "set these in the broker's environment",
+  include: 'import each of these files',
+  rpm: 'it is taken as the weight of the key, not as a limit',
+  tpm: 'it is taken as the weight of the key, not as a limit',
+  max_parallel_requests: 'no route has a limit of its own',
+  organization: 'the broker sends no header of this kind',
+  extra_headers: 'the broker sends no header of this kind',
+  max_tokens: 'a request says how much it may answer; `model_info.max_output_tokens` says how much a model can',
+};
+
+/** The reason for one setting, by the last part of its path. */
+export const reasonFor = (key: string): string => reasons[key] ?? 'there is no such setting here';
