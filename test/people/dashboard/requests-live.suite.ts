@@ -41,7 +41,9 @@ export function requestsLiveSuite(stage: Stage): void {
       await page.getByTestId('cut-edge').waitFor({ state: 'attached' });
       await page
         .getByRole('grid', { name: 'Requests' })
-        .evaluate('(grid) => { grid.parentElement.parentElement.scrollLeft = 9999; }');
+        .evaluate((grid: { parentElement: { parentElement: { scrollLeft: number } } }) => {
+          grid.parentElement.parentElement.scrollLeft = 9999;
+        });
       await expect.poll(() => page.getByTestId('cut-edge').count()).toBe(0);
     });
 

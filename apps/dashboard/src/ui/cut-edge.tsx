@@ -8,7 +8,8 @@ export function useIsCut(scroller: RefObject<HTMLElement | null>): boolean {
     if (place === null) return;
     const look = (): void => setCut(place.scrollWidth - place.clientWidth - place.scrollLeft > 1);
     const observer = new ResizeObserver(look);
-    for (const each of [place, ...place.children]) observer.observe(each);
+    // A table may grow beyond the box that holds it, which keeps its size.
+    for (const each of [place, ...place.querySelectorAll(':scope > *, :scope > * > *')]) observer.observe(each);
     place.addEventListener('scroll', look, { passive: true });
     return () => {
       observer.disconnect();
