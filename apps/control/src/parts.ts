@@ -23,10 +23,10 @@ import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
 import { signedInByProvider } from './provisioning/provisioned-people.ts';
 import { buildAuth } from './sessions/auth.ts';
-import { changeAddress } from './sessions/change-address.ts';
 import { signUpPolicy } from './sessions/sign-up-policy.ts';
 import { Settler } from './settler/settler.ts';
 import { buildShards } from './shards/shards.ts';
+import { changeAddress } from './sign-in/change-address.ts';
 import type { Issuer } from './wallets/issuer.ts';
 import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 
