@@ -75,9 +75,12 @@ export const thorough: readonly Thorough[] = [
     changes: ['apps/embedded/src/postgres/**'],
   },
   {
-    files: 'test/contract/agents/{agents,scenes}.test.ts',
+    files: 'test/contract/agents/*.test.ts',
     leftOut: 'files',
-    changes: ['packages/dialects/src/**', 'packages/client/src/{agents,command,proxy}/**', 'docs/tools/**'],
+    changes: [
+      ...['packages/dialects/src/**', 'packages/client/src/{agents,command,proxy}/**', 'docs/tools/**'],
+      'apps/control/src/documentation/**',
+    ],
   },
   {
     files: 'test/contract/sdks/{clients,other-languages}.test.ts',

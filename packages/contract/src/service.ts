@@ -1,7 +1,7 @@
 import { maxControlBytes } from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from './contract.ts';
-import { anywhere } from './errors.ts';
+import { anywhere, ofBodies } from './errors.ts';
 import { json } from './route.ts';
 
 /** Answer of `GET /healthz`: the process lives. */
@@ -88,14 +88,11 @@ export const documentationContracts = contracts({
       'A server of the Model Context Protocol (streamable HTTP, stateless, read only): its tools list, search and read pages of the documentation, and describe errors and routes. A message of a version that it does not speak gets an error of JSON-RPC.',
     credentials: [],
     body: mcpMessageSchema,
-    returns: 'The answer, as JSON-RPC or as a stream with one event.',
-    otherContent: [
-      json({ type: 'object', description: 'JSON-RPC 2.0.' }),
-      { mediaType: 'text/event-stream', schema: { type: 'string', description: 'One event with the same.' } },
-    ],
+    returns: 'The answer, as JSON-RPC.',
+    otherContent: [json({ type: 'object', description: 'JSON-RPC 2.0.' })],
     otherAnswers: [{ status: 202, description: 'A message that needs no answer.' }],
     examples: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
-    errors: anywhere,
+    errors: [...anywhere, ...ofBodies],
   },
 });
 

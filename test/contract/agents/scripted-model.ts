@@ -35,8 +35,13 @@ interface Call {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** The text of a message, of parts one after the other. */
 const textOf = ({ content }: Message): string =>
-  typeof content === 'string' ? content : JSON.stringify(content ?? '');
+  typeof content === 'string'
+    ? content
+    : Array.isArray(content) && content.every((part) => typeof part?.text === 'string')
+      ? content.map(({ text }) => text).join('\n')
+      : JSON.stringify(content ?? '');
 
 /** Reads the file, edits it, runs the command until its output is there, and tells it: one step for each result of a tool. */
 export const doTheTask = (folder: () => string): ProviderHandler =>
@@ -90,7 +95,7 @@ interface Seen {
   readonly text: string;
 }
 
-function model(act: (seen: Seen) => Call | string, honest = false): ProviderHandler {
+export function model(act: (seen: Seen) => Call | string, honest = false): ProviderHandler {
   return ({ body, text }, response) => {
     const messages = body.messages as readonly Message[];
     const tools = ((body.tools ?? []) as readonly { readonly function: Tool }[]).map((tool) => tool.function);
@@ -106,14 +111,21 @@ function model(act: (seen: Seen) => Call | string, honest = false): ProviderHand
   };
 }
 
-const readFile = (tools: readonly Tool[], path: string): Call =>
+export const readFile = (tools: readonly Tool[], path: string): Call =>
   callOf(tools, /^(read|read_?file|view)$/i, { path }) ?? runCommand(tools, `cat ${path}`);
 
 const editFile = (tools: readonly Tool[], path: string): Call =>
   callOf(tools, /^(edit|replace_in_file|str_replace)$/i, { path, before: task.before, after: task.after }) ??
   runCommand(tools, `sed -i 's/${task.before}/${task.after}/' ${path}`);
 
-function runCommand(tools: readonly Tool[], command: string): Call {
+/** A call of the tool with such a name, with these arguments. */
+export function callAs(tools: readonly Tool[], name: RegExp, given: Readonly<Record<string, unknown>>): Call {
+  const tool = tools.find((offered) => name.test(offered.name));
+  if (tool === undefined) throw new Error(`no tool is called so: ${tools.map((each) => each.name).join(', ')}`);
+  return { name: tool.name, arguments: given };
+}
+
+export function runCommand(tools: readonly Tool[], command: string): Call {
   const call = callOf(tools, /^(bash|shell|exec_command|run_shell_command|execute_command|run_commands)$/i, {
     command,
   });

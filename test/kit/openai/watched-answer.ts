@@ -45,7 +45,9 @@ export class WatchedAnswer {
       : type.startsWith('application/json');
     // Stand-ins for providers send ids of another form, or none.
     const isOurs = /^req_[\w-]{16}$/.test(headers.get('x-request-id') ?? '');
-    this.#isWatched = isOurs && isReadable && this.#kind !== undefined && (!isSealed || status >= 400);
+    // Errors of the Model Context Protocol are those of JSON-RPC.
+    const isApi = route !== '/v1/docs/mcp';
+    this.#isWatched = isOurs && isApi && isReadable && this.#kind !== undefined && (!isSealed || status >= 400);
   }
 
   take(bytes: Uint8Array): void {

@@ -49,16 +49,17 @@ export function openDocumentation(addresses: Addresses): Documentation {
           asking ??= open();
           const ask = await asking;
           const answer = await ask(questionOf(request, addresses), body);
-          const type = answer.headers.get('content-type');
-          return reply
-            .code(answer.status)
-            .headers(type === null ? {} : { 'content-type': type })
-            .send(Buffer.from(await answer.arrayBuffer()));
+          const text = messageOf(await answer.text());
+          reply.code(answer.status);
+          return text === '' ? reply.send() : reply.type('application/json; charset=utf-8').send(text);
         },
       });
     },
   };
 }
+
+/** The message of an answer. Clients of earlier versions of the protocol would get it as a stream of one event. */
+const messageOf = (text: string): string => /^data: (.*)$/m.exec(text)?.[1] ?? text;
 
 /** Headers of the protocol. No other header of the caller is passed on. */
 const ofProtocol = /^mcp-[a-z-]+$/;
