@@ -10,7 +10,7 @@ const documents = documentsOf([
   ],
   [
     'use/keys.md',
-    '# Keys\n\nCreate a [key](other.md) for `programs`: it opens models. More follows.\n\nA second paragraph about budgets.\n',
+    '# Keys\n\nCreate a [key](other.md) for `programs`: it opens models. More follows.\n\nA second paragraph about budgets. <!-- checkout -->Run npm start.<!-- /checkout -->\n',
   ],
   ['tools/agent-skill.md', '# Skill\n\nAsk https://api.example.com/v1, not https://api.example.community.\n'],
   ['decisions/why.md', '# Reasons\n\nKeys are short.\n'],
@@ -30,6 +30,8 @@ it('a search wants all words, and prefers those of titles', () => {
   expect(found('keys')).toEqual(['use/keys', 'decisions/why']);
   expect(found('KEYS budgets')).toEqual(['use/keys']);
   expect(documents.search('budgets')[0]?.line).toBe('A second paragraph about budgets.');
+  // Readers of a deployment have no checkout.
+  expect(found('npm')).toEqual([]);
   expect([found('keys nothing'), found('  ')]).toEqual([[], []]);
 });
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { forReaders } from '@sotto/contract/for-readers';
 
 /** A page of the documentation. */
 export interface Document {
@@ -49,7 +50,7 @@ function filesIn(folder: string): readonly string[] {
 
 /** Arranges pages, given as their paths and texts. Pure. */
 export function documentsOf(files: readonly (readonly [file: string, text: string])[]): Documents {
-  const pages = files.map(([file, text]) => readPage(file.replace(/\.md$/, ''), text)).sort(byPath);
+  const pages = files.map(([file, text]) => readPage(file.replace(/\.md$/, ''), forReaders(text))).sort(byPath);
   const byPaths = new Map(pages.map((page) => [page.path, page]));
   const others = pages.filter(({ path }) => path !== index);
   return {

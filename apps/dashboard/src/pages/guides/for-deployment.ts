@@ -12,19 +12,6 @@ export interface Deployment {
   readonly email: string;
 }
 
-/** What only readers of a checkout need, between comments. They are not seen where the documentation is read as files. */
-const ofCheckouts = /<!-- checkout -->[\s\S]*?<!-- \/checkout -->/g;
-/** What only readers of the dashboard need is a comment. */
-const ofDashboards = /<!-- dashboard: ([\s\S]*?) -->/g;
-
-/** Rewrites a page of the documentation, which is written for a checkout, for someone who uses a deployment. */
-export const forReaders = (text: string): string =>
-  text
-    .replace(ofCheckouts, '')
-    .replace(ofDashboards, '$1')
-    .replaceAll('npm run control -- ', 'sotto-control ')
-    .replaceAll('npm run sotto -- ', 'sotto ');
-
 /** Fills in the addresses, key, models and settings of a deployment. */
 export function forDeployment(text: string, deployment: Deployment): string {
   const { models, confidentialOrigin } = deployment;

@@ -1,5 +1,5 @@
+import { forReaders } from '@sotto/contract/for-readers';
 import { lexer } from 'marked';
-import { forReaders } from './for-deployment.ts';
 
 /** A page of the documentation. */
 export interface Guide {
