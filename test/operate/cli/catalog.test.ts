@@ -273,6 +273,29 @@ describe(guide, () => {
     expect(parsed.ok && parsed.value.providers.map(({ insecure_http: isPlain }) => isPlain)).toEqual([true, true]);
   });
 
+  it('has imports of files of other projects that work as they are', async () => {
+    const place = join(folder, 'others');
+    await mkdir(place);
+    const model = { id: 'large', limit: { context: 8000, output: 1000 }, cost: { input: 3, output: 15 } };
+    const facts = { litellm_provider: 'groq', mode: 'chat', max_input_tokens: 8000 };
+    const prices = { 'groq/large': { ...facts, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 } };
+    const config = 'model_list:\n  - { model_name: large, litellm_params: { model: groq/large } }\n';
+    await writeFile(
+      join(place, 'api.json'),
+      JSON.stringify({ 'acme-ai': { id: 'acme-ai', models: { large: model } } }),
+    );
+    await writeFile(join(place, 'model_prices_and_context_window.json'), JSON.stringify(prices));
+    await writeFile(join(place, 'config.yaml'), config);
+    const npm = 'npm() { shift 3; "$NODE" --conditions=@sotto/source "$ROOT/apps/control/src/main.ts" "$@"; }';
+    const script = [npm, documentedBlock(guide, 'import-prices'), documentedBlock(guide, 'import-litellm')].join('\n');
+    const ran = await runToEnd('bash', ['-ec', script], place, { NODE: process.execPath, ROOT: root });
+    expect(ran, ran.error).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('catalog.yaml: 1 model, 0 left out'),
+    });
+    expect(ran.out).toContain('the model `large` is `groq/large` now');
+  });
+
   it('has commands that work as they are', async () => {
     const script = documentedBlock(guide, 'import');
     const place = join(folder, 'guide');
