@@ -96,6 +96,32 @@ await describeDashboard('workspaces', (stage) => {
     expect(await page.getByRole('row', { name: owner.email }).getByText('Disabled').count()).toBe(0);
   });
 
+  it('add many people by one list, and say who could not be invited', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const page = await stage.open('/workspaces', { as: owner });
+    const id = await createWorkspace(page, 'Many');
+    await page.goto(`/workspaces/${id}`);
+    await page.getByText('Invite many people').click();
+    const list = page.getByLabel('Addresses');
+    await list.fill(`Ann <ann@many.example>\nnobody\n${guest.email}`);
+    await page.getByText('Not an address: nobody.').waitFor();
+    expect(await page.getByRole('button', { name: /^Invite all/ }).isDisabled()).toBe(true);
+    await list.fill(`Ann <ann@many.example>\n${guest.email}, ${owner.email}`);
+    await page.getByRole('button', { name: 'Invite all 3' }).click();
+    await page.getByText('2 invited, 1 not.').waitFor();
+    await page.getByRole('listitem').filter({ hasText: owner.email }).getByText('in the workspace already').waitFor();
+    const open = page.getByRole('table', { name: 'Open invitations' });
+    for (const email of ['ann@many.example', guest.email]) await open.getByText(email, { exact: true }).waitFor();
+    await expectAccessible(page);
+    await expectGoodLooks(stage, {
+      ...{ name: 'invite-many', path: `/workspaces/${id}`, as: owner, widths: [390, 1440] },
+      async shown(shown) {
+        await shown.getByText('Invite many people').click();
+        await shown.getByLabel('Addresses').waitFor();
+      },
+    });
+  });
+
   it('can be left by an invited person', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
     const page = await stage.open('/workspaces', { as: owner });

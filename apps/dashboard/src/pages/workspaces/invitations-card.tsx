@@ -12,6 +12,7 @@ import { Resource, Rows } from '../../ui/resource.tsx';
 import { Card, Notice } from '../../ui/surface.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Instant } from '../../ui/text.tsx';
+import { InviteMany } from './invite-many.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
 
 const invitationsQuery = (id: string) =>
@@ -34,6 +35,7 @@ export function InvitationsCard({ workspace }: { workspace: WorkspaceAnswer }) {
         >
           <div className="space-y-5">
             <InviteForm workspace={workspace} />
+            <InviteMany workspace={workspace} linkOf={linkOf} refreshes={invitationsQuery(workspace.id)} />
             {list}
           </div>
         </Card>
