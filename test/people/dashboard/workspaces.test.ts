@@ -64,7 +64,7 @@ await describeDashboard('workspaces', (stage) => {
     await page.goto(`/workspaces/${id}`);
     const save = page.getByRole('button', { name: 'Save policy' });
     await page.getByLabel('Allowed models').fill('acme/s*\nacmee/*');
-    await page.getByLabel('Largest limit of a key in USD').fill('20');
+    await page.getByLabel('Largest limit of a key ($)').fill('20');
     await page.getByLabel('Days until a key expires').fill('0');
     await page.getByLabel('Keys may work with any OpenAI client').uncheck();
     await save.click();
@@ -82,7 +82,7 @@ await describeDashboard('workspaces', (stage) => {
     expect(await theirs.getByRole('button', { name: 'Save policy' }).count()).toBe(0);
     // Emptied fields bound nothing.
     await page.getByLabel('Allowed models').fill('');
-    await page.getByLabel('Largest limit of a key in USD').fill('');
+    await page.getByLabel('Largest limit of a key ($)').fill('');
     await page.getByLabel('Days until a key expires').fill('');
     const saved = page.waitForResponse((answer) => answer.url().endsWith('/policy') && answer.ok());
     await save.click();

@@ -55,7 +55,7 @@ function PolicyForm({ id, policy }: { id: string; policy: WorkspacePolicyAnswer 
         <div className="space-y-5">
           <TextField
             {...form.text('max_key_limit_usd')}
-            label="Largest limit of a key in USD"
+            label="Largest limit of a key ($)"
             hint="The total that one key can spend. Keys without a limit get this one. Empty: none is needed."
             placeholder="No bound"
           />
