@@ -24,7 +24,7 @@ await describeTwoProcesses('the audit of the shared state', (stage) => {
   it('reports no problem when the money is right, and reports what it examined', async () => {
     const { code, output } = await audit();
     expect(output).toMatch(
-      /ledger: 1 accounts, 21 transactions, 20 settlements\nstate: 1 accounts compared\nclean: to the nano-dollar/,
+      /ledger: 1 account, 21 transactions, 20 settlements\nstate: 1 account compared\nclean: to the nano-dollar/,
     );
     expect(code).toBe(0);
   });
