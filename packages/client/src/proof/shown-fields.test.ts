@@ -1,10 +1,11 @@
+import type { JsonObject } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { isOnlyShown } from './shown-fields.ts';
 
 const call = { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'run', arguments: '{}' } }] };
 
 describe('what is only shown', () => {
-  it.each<[string, object]>([
+  it.each<[string, JsonObject]>([
     ['text', { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] }],
     ['an answer without calls', { choices: [{ index: 0, message: { content: 'Hi', tool_calls: [] } }] }],
     ['a chunk with usage alone', { choices: [], usage: { total_tokens: 1 } }],
@@ -14,7 +15,7 @@ describe('what is only shown', () => {
   });
 
   // Some readers take an object, a nested list or a text for what they expect. Each would find the call.
-  it.each<[string, object]>([
+  it.each<[string, JsonObject]>([
     ['choices as an object', { choices: { 0: { index: 0, delta: call } } }],
     ['choices as a text', { choices: JSON.stringify([{ delta: call }]) }],
     ['a choice as a list', { choices: [[{ index: 0, delta: call }]] }],
