@@ -107,7 +107,7 @@ export class ResponsesSockets {
 
 const onlyResponses = 'Only /v1/responses can be a WebSocket here.';
 const otherProtocol = (asked: string): string =>
-  `The header \`upgrade: ${asked}\` asks for another protocol. This proxy speaks HTTP/1.1 and WebSocket: turn that upgrade off in your client, such as by choosing HTTP/1.1, or run the proxy with Node 24.9 or newer, which ignores the header.`;
+  `The header \`upgrade: ${asked}\` asks for another protocol. This proxy speaks HTTP/1.1 and WebSocket. Set your client to HTTP/1.1 alone, or run the proxy with Node 24.9 or newer, which ignores the header.`;
 const onlyCreate =
   'A message must be JSON with the `type` `response.create`, and without a `stream_id`: open a socket for each conversation.';
 
