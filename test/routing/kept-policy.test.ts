@@ -1,5 +1,5 @@
 import { keptPolicy } from '@sotto/client/testing';
-import { attemptsOf, type PlanningContext, planRequest } from '@sotto/router';
+import { attemptsOf, type PlanningContext, planRequest, type Route } from '@sotto/router';
 import { anyCatalog, anyExactRequest, anyNeeds, anyPreferences, anyStatus, theModel } from '@sotto/router/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -27,17 +27,7 @@ it('a conversation that stays with its provider has the routes of its own plan, 
       const served = own.ok ? attemptsOf(own.value)[attempt] : undefined;
       fc.pre(own.ok && served !== undefined && served.publicProviderId !== 'other');
       const routes = catalog.models.get(theModel)?.routes ?? [];
-      const provider = keptPolicy({
-        ...{ provider: request.provider, needsTools: needs.tools, model: theModel },
-        served: { provider: served.publicProviderId, privacyClass: served.privacyClass },
-        facts: {
-          preferences,
-          routesOf: () =>
-            routes.map(({ publicProviderId, privacyClass, capabilities }) => ({
-              ...{ provider: publicProviderId, privacyClass, hasTools: capabilities.tools },
-            })),
-        },
-      });
+      const provider = keptBy(request.provider, { routes, preferences, needs, served });
       if (provider === undefined) return;
       kept += 1;
       const plan = planRequest({ ...request, provider }, needs, context(after));
@@ -55,3 +45,55 @@ it('a conversation that stays with its provider has the routes of its own plan, 
 
   expect(kept).toBeGreaterThan(10);
 });
+
+// Between two turns, the user's own policy may change, and the workspace's preferences: what served before may no longer be allowed.
+it('a turn with a stricter policy than the one before has no route that its own policy does not allow', () => {
+  let kept = 0;
+  const anyTurn = fc.record({
+    catalog: anyCatalog,
+    preferences: anyPreferences,
+    request: anyExactRequest,
+    floor: fc.constantFrom(undefined, 'anonymous', 'private', 'tee'),
+    needs: anyNeeds,
+    status: anyStatus,
+    draw: fc.double({ min: 0, max: 0.999, noNaN: true }),
+    at: fc.nat(),
+  });
+  fc.assert(
+    fc.property(anyTurn, ({ catalog, preferences, request, floor, needs, status, draw, at }) => {
+      const routes = catalog.models.get(theModel)?.routes ?? [];
+      const served = routes[at % routes.length];
+      fc.pre(!needs.encrypted && request.model === theModel && served !== undefined);
+      const own = { ...request, provider: floor === undefined ? undefined : { minimum_privacy: floor } } as const;
+      const provider = keptBy(own.provider, { routes, preferences, needs, served });
+      if (provider === undefined) return;
+      kept += 1;
+      const context = { catalog, preferences, status, random: () => draw };
+      const [allowed, plan] = [planRequest(own, needs, context), planRequest({ ...own, provider }, needs, context)];
+      const ids = allowed.ok ? allowed.value.routes.map(({ id }) => id) : [];
+      if (plan.ok) expect(ids).toEqual(expect.arrayContaining(plan.value.routes.map(({ id }) => id)));
+    }),
+    { numRuns: 2000 },
+  );
+  expect(kept).toBeGreaterThan(10);
+});
+
+interface Situation {
+  readonly routes: readonly Route[];
+  readonly preferences: PlanningContext['preferences'];
+  readonly needs: { readonly tools: boolean };
+  readonly served: Pick<Route, 'publicProviderId' | 'privacyClass'>;
+}
+
+const keptBy = (provider: unknown, { routes, preferences, needs, served }: Situation) =>
+  keptPolicy({
+    ...{ provider, needsTools: needs.tools, model: theModel },
+    served: { provider: served.publicProviderId, privacyClass: served.privacyClass },
+    facts: {
+      preferences,
+      routesOf: () =>
+        routes.map(({ publicProviderId, privacyClass, capabilities }) => ({
+          ...{ provider: publicProviderId, privacyClass, hasTools: capabilities.tools },
+        })),
+    },
+  });

@@ -3,7 +3,7 @@ export { type AnswerChunk, ChatStreamReader } from './chat-stream.ts';
 export { geminiFailure } from './gemini/errors.ts';
 export { geminiModel, geminiModels } from './gemini/models.ts';
 export type { GeminiCall } from './gemini/read-request.ts';
-export { countGeminiTokens, geminiCall, translateGemini } from './gemini/translate.ts';
+export { countGeminiTokens, decodedName, geminiCall, translateGemini } from './gemini/translate.ts';
 export { parseExact } from './json.ts';
 export { countTokens } from './messages/count-tokens.ts';
 export { messagesFailure } from './messages/errors.ts';

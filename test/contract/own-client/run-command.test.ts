@@ -207,6 +207,28 @@ describe('sotto run', () => {
     expect(own.out().trim().endsWith('\nclaude')).toBe(true);
   });
 
+  it('prints the options of the proxy as they were typed, and checks them', async () => {
+    const given = '--relay socks5://127.0.0.1:9050 --require hardware_verified --map a=b/c --anonymous --max-cost 2.5';
+    const own = runSotto(['run', '--print', 'claude', ...given.split(' '), '--bill', 'my bill.json']);
+    expect(await own.ended).toBe(0);
+    expect(own.out()).toContain("--max-cost 2.5 --bill 'my bill.json'");
+    for (const option of given.split(/ (?=--)/)) expect(own.out()).toContain(` ${option}`);
+    expect(own.out()).not.toContain('--warm-caches');
+    const wrong = runSotto(['run', '--print', 'claude', '--max-cost', 'much']);
+    expect(await wrong.ended).toBe(2);
+    expect(wrong.err()).toContain('--max-cost must be an amount in USD');
+  });
+
+  it.each(['--max-cost', '--bill'])('refuses %s with --e2ee, whose answers state no cost', async (option) => {
+    for (const command of [['proxy'], ['run', 'claude']]) {
+      const own = runSotto([...command, '--e2ee', option, '2.5', ...stage.atService()], { INFERENCE_KEY: apiKey });
+      expect(await own.ended).toBe(2);
+      expect(own.err()).toMatch(
+        new RegExp(`${option} cannot .* what encrypted chats cost.* Leave out ${option} or --e2ee`, 's'),
+      );
+    }
+  });
+
   it('prints settings by which a proxy of the network is not asked', async () => {
     const printed = runSotto(['run', '--print', 'qwen', '--model', model]);
     expect(await printed.ended).toBe(0);

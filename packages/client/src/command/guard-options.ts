@@ -15,7 +15,7 @@ export const guardHelp = `  --prove-tool-calls   hand a tool call to the agent o
                        them back into the answers. It misses some; also with --e2ee
   --redact-words FILE  with --redact, also replace these words: one a line`;
 
-export interface GuardValues {
+interface GuardValues {
   readonly 'prove-tool-calls'?: boolean | undefined;
   readonly redact?: boolean | undefined;
   readonly 'redact-words'?: string | undefined;
@@ -52,16 +52,4 @@ function readWords(file: string): readonly string[] {
     throw new UsageError(`--redact-words ${file}: "${short}" is too short; a word has at least 4 characters.`);
   }
   return words;
-}
-
-/** The options as they are typed, each after a space. */
-export function guardsOf(values: GuardValues, quoted: (word: string) => string): string {
-  const { 'prove-tool-calls': proves, redact, 'redact-words': file } = values;
-  return [
-    ...(proves ? ['--prove-tool-calls'] : []),
-    ...(redact ? ['--redact'] : []),
-    ...(file === undefined ? [] : ['--redact-words', quoted(file)]),
-  ]
-    .map((word) => ` ${word}`)
-    .join('');
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener, Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ModelRule, readModelRule } from '@sotto/dialects';
 import type { Exchange } from '../private/private-exchange.ts';
@@ -54,12 +54,15 @@ export async function startProxy(
   return listen(new SocketServer(onRequest, sockets), port);
 }
 
+/** Other upgrades are answered as if they had not been asked for: some clients ask for HTTP/2 with each request. */
+const asksForWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
 /** A server whose WebSockets end with its other connections. Node no longer counts them among those. */
 class SocketServer extends Server {
   readonly #sockets: ResponsesSockets;
 
   constructor(onRequest: RequestListener, sockets: ResponsesSockets) {
-    super(onRequest);
+    super({ shouldUpgradeCallback: asksForWebSocket }, onRequest);
     this.#sockets = sockets;
     this.on('upgrade', (request, socket, head) => sockets.open(request, socket, head));
   }

@@ -8,14 +8,15 @@ import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { type ListedPrice, readPrices } from '../bill/price-list.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
-import { type GuardValues, guardHelp, guardOptions, guardsOf, readGuards } from './guard-options.ts';
+import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
-import { costHelp, costOptions, RunCosts, readCostTerms } from './run-costs.ts';
+import { costHelp, costOptions, RunCosts, readCap, readCostTerms } from './run-costs.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
+import { typedOptions } from './typed-options.ts';
 import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
 
 export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
@@ -36,6 +37,16 @@ ${costHelp}
 Exit codes: those of the agent; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
 
+/** The options that `sotto proxy` has, too. */
+const proxyOptions = {
+  ...serviceOptions,
+  ...modelOptions,
+  ...anonymousOptions,
+  ...guardOptions,
+  ...costOptions,
+  ...warmOptions,
+};
+
 /** Runs `sotto run AGENT`. Resolves to the exit code of the agent. */
 export async function runCommand(terminal: Terminal, args: readonly string[]): Promise<number> {
   const split = args.indexOf('--');
@@ -44,12 +55,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     args: [...own],
     allowPositionals: true,
     options: {
-      ...serviceOptions,
-      ...modelOptions,
-      ...anonymousOptions,
-      ...guardOptions,
-      ...warmOptions,
-      ...costOptions,
+      ...proxyOptions,
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
     },
@@ -66,8 +72,12 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   const redacted = readGuards(terminal, values);
   // The requests of a wallet are linked to each other already; what its owner asks for shall not add to that.
   const isWarm = readWarmCaches(values['warm-caches'], !values.anonymous);
-  if (values.print) return print(terminal, agent, { model: values.model, isWarm, guards: values });
-
+  readCap(values);
+  if (values.print) {
+    // The proxy has another default.
+    const ofProxy = { ...values, 'warm-caches': isWarm ? 'on' : undefined };
+    return print(terminal, agent, { model: values.model, options: typedOptions(proxyOptions, ofProxy, quoted) });
+  }
   await requireNoProxyBetween(terminal, agent);
   const terms = readCostTerms(values);
   const client = await openService(terminal, values);
@@ -243,8 +253,8 @@ function inForeground(
 
 interface PrintedSettings {
   readonly model: string | undefined;
-  readonly isWarm: boolean;
-  readonly guards: GuardValues;
+  /** Those of the proxy, each after a space. */
+  readonly options: string;
 }
 
 /** Prints how to use the agent with a proxy that runs by itself. */
@@ -275,12 +285,12 @@ function quoted(text: string): string {
 function printed(
   { program, install }: Agent,
   { environment, args, files }: AgentStart,
-  { model, isWarm, guards }: PrintedSettings,
+  { options }: PrintedSettings,
 ): string {
   const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
   const folders = new Set(written.map(([path]) => dirname(path)));
   return [
-    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${model === undefined ? '' : ` --model ${quoted(model)}`}${isWarm ? ' --warm-caches on' : ''}${guardsOf(guards, quoted)}`,
+    `# In another terminal: SOTTO_LOCAL_TOKEN=TOKEN sotto proxy${options}`,
     `# Install the agent: ${install}`,
     // A folder with a name that is known in advance could be another user's.
     ...(written.length === 0 ? [] : ['folder=$(mktemp -d)']),

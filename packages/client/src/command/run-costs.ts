@@ -15,12 +15,15 @@ import { codeOf, printableLine, type Terminal, UsageError } from './terminal.ts'
 /** Options about what requests cost, as `parseArgs` takes them. */
 export const costOptions = { 'max-cost': { type: 'string' }, bill: { type: 'string' } } as const;
 
-export const costHelp = `  --max-cost USD       refuse chats that could make the run cost more, and every other request that costs
-  --bill FILE          write what each chat cost, the total so far, and the broker's receipts, for \`sotto verify-bill\``;
+export const costHelp = `  --max-cost USD       refuse chats that could make the run cost more, and every other request that costs;
+                       not with --e2ee, whose answers state no cost
+  --bill FILE          write what each chat cost, the total so far, and the broker's receipts, for \`sotto verify-bill\`;
+                       not with --e2ee`;
 
 interface CostValues {
   readonly 'max-cost'?: string | undefined;
   readonly bill?: string | undefined;
+  readonly e2ee?: boolean | undefined;
 }
 
 /** What the user asks for about costs. Its bill exists. */
@@ -29,9 +32,9 @@ export interface CostTerms {
   readonly billFile: string | undefined;
 }
 
-/** Reads the options, and creates the bill. Throws a `UsageError` for another amount, or if the file exists or cannot be written. */
+/** Reads the options, and creates the bill. Throws a `UsageError` as `readCap` does, or if the file exists or cannot be written. */
 export function readCostTerms(values: CostValues): CostTerms {
-  const cap = readCap(values['max-cost']);
+  const cap = readCap(values);
   const { bill } = values;
   if (bill !== undefined) createBill(bill, new OwnBill().text);
   return { cap, billFile: bill };
@@ -51,7 +54,11 @@ function createBill(file: string, text: string): void {
   }
 }
 
-function readCap(text: string | undefined): Nusd | undefined {
+/** Reads `--max-cost`. Throws a `UsageError` for another amount, and for options that do not go together. */
+export function readCap(values: CostValues): Nusd | undefined {
+  const { 'max-cost': text, bill, e2ee } = values;
+  if (e2ee && text !== undefined) throw new UsageError(notEncrypted('--max-cost', 'bound'));
+  if (e2ee && bill !== undefined) throw new UsageError(notEncrypted('--bill', 'list'));
   if (text === undefined) return undefined;
   const cap = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? usdToNusd(Number(text)) : undefined;
   if (cap !== undefined && cap > 0n) return cap;
@@ -59,6 +66,9 @@ function readCap(text: string | undefined): Nusd | undefined {
     `--max-cost must be an amount in USD above 0 and at most ${nusdToDecimal(maxNusd)}, such as 2.50; got "${text}".`,
   );
 }
+
+const notEncrypted = (option: string, verb: string): string =>
+  `${option} cannot ${verb} what encrypted chats cost: only the provider's enclave can read their answers, so these state no cost. Leave out ${option} or --e2ee.`;
 
 export interface RunCostsOptions extends CostTerms {
   readonly terminal: Terminal;

@@ -37,6 +37,26 @@ describe('the policy that keeps a conversation with its provider', () => {
     expect(kept({ preferences: { fallback_floor: 'anonymous' } })).toEqual(policy);
   });
 
+  // An agent may raise the floor in the middle of a conversation.
+  it.each(['tee', 'e2ee'] as const)('is none if the request demands more than the routes have: %s', (floor) => {
+    expect(kept({ provider: { minimum_privacy: floor } })).toBeUndefined();
+  });
+
+  // To name `anonymous` removes the floor that these sorts imply. The workspace may have changed its sort since the last turn.
+  it('does not name the class `anonymous` under a sort that implies `private`', () => {
+    const weak = {
+      routes: [route('acme', 'anonymous'), route('birch', 'anonymous')],
+      served: { provider: 'acme', privacyClass: 'anonymous' as const },
+    };
+    for (const sort of ['price', 'latency', 'throughput'] as const)
+      expect(kept({ ...weak, preferences: { provider_sort: sort } }), sort).toBeUndefined();
+    for (const sort of ['default', 'privacy'] as const)
+      expect(kept({ ...weak, preferences: { provider_sort: sort } })).toEqual({
+        ...policy,
+        minimum_privacy: 'anonymous',
+      });
+  });
+
   it.each<[string, Parameters<typeof kept>[0]]>([
     ['a stronger provider could serve', { routes: [...equals, route('cedar', 'tee')] }],
     ['the provider is not listed', { routes: [route('birch', 'private'), route('cedar', 'private')] }],

@@ -51,6 +51,9 @@ export function keptPolicy({
   }
   const inEffect = preferences.provider_sort === 'default' ? 'privacy' : preferences.provider_sort;
   const sort = Object.keys(own).length === 0 ? inEffect : 'privacy';
+  // An earlier turn may have asked for less. A sort by anything but privacy implies the floor `private` until one is named.
+  const floor = own.minimum_privacy ?? (sort === 'privacy' ? 'anonymous' : 'private');
+  if (comparePrivacy(strongest, floor) < 0) return undefined;
   return { ...own, order: [served.provider], sort, minimum_privacy: strongest };
 }
 

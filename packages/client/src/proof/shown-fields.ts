@@ -16,7 +16,10 @@ const textEnds = new Set<unknown>([undefined, null, 'stop', 'length', 'content_f
 /** Whether an answer, or one chunk of it, holds only what agents show. */
 export function isOnlyShown(answer: JsonObject): boolean {
   if (!hasOnly(answer, shown.answer)) return false;
-  return (asArray(answer.choices) ?? []).every((each) => {
+  const choices = answer.choices == null ? [] : asArray(answer.choices);
+  // A lenient reader takes an object with the members 0, 1 for a list.
+  if (choices === undefined) return false;
+  return choices.every((each) => {
     const choice = asObject(each);
     if (choice === undefined || !hasOnly(choice, shown.choice) || !textEnds.has(choice.finish_reason)) return false;
     return [choice.delta, choice.message].every(isShownMessage);

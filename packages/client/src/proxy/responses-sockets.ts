@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parseExact } from '@sotto/dialects';
@@ -39,8 +38,13 @@ export class ResponsesSockets {
 
   /** Takes a request to open a WebSocket, as Node's event `upgrade` gives it. */
   open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // Without a listener, a connection that breaks would end the process.
+    socket.on('error', () => undefined);
     try {
       this.#options.requireCaller(request);
+      const asked = request.headers.upgrade ?? '';
+      if (asked.toLowerCase() !== 'websocket')
+        throw new ServiceError('invalid_request', { message: otherProtocol(asked) });
       if (!/^\/v1\/responses(?:\?|$)/.test(request.url ?? ''))
         throw new ServiceError('not_found', { message: onlyResponses });
     } catch (error) {
@@ -62,18 +66,23 @@ export class ResponsesSockets {
 
   #serve(opened: WebSocket, request: IncomingMessage): void {
     const leaving = new AbortController();
+    // The turns that wait are not sent.
+    const end = (code: number, reason: string): void => {
+      leaving.abort();
+      opened.close(code, reason);
+    };
     let turn: Promise<void> = Promise.resolve();
     opened.on('error', () => undefined);
     opened.once('close', () => leaving.abort());
     opened.on('message', (data) => {
       const waiting = (this.#waiting.get(opened) ?? 0) + 1;
-      if (waiting > mostWaiting) return opened.close(1008, `At most ${mostWaiting} requests can wait on a socket.`);
+      if (waiting > mostWaiting) return end(1008, `At most ${mostWaiting} requests can wait on a socket.`);
       this.#waiting.set(opened, waiting);
       turn = turn
         .then(() => this.#answer(opened, String(data), request, leaving.signal))
         .catch((error: unknown) => {
           if (!leaving.signal.aborted) this.#options.onError(error);
-          opened.close(1011, 'The answer broke off.');
+          end(1011, 'The answer broke off.');
         })
         .finally(() => this.#waiting.set(opened, (this.#waiting.get(opened) ?? 1) - 1));
     });
@@ -97,6 +106,8 @@ export class ResponsesSockets {
 }
 
 const onlyResponses = 'Only /v1/responses can be a WebSocket here.';
+const otherProtocol = (asked: string): string =>
+  `The header \`upgrade: ${asked}\` asks for another protocol. This proxy speaks HTTP/1.1 and WebSocket. Set your client to HTTP/1.1 alone, or run the proxy with Node 24.9 or newer, which ignores the header.`;
 const onlyCreate =
   'A message must be JSON with the `type` `response.create`, and without a `stream_id`: open a socket for each conversation.';
 
@@ -137,7 +148,6 @@ async function refuse(error: ServiceError, socket: Duplex): Promise<void> {
   const answer = answerOfRefusal(error);
   const body = await answer.text();
   const lines = [`HTTP/1.1 ${answer.status} Refused`, 'content-type: application/json', 'connection: close'];
-  socket.on('error', () => undefined);
+  socket.once('finish', () => socket.destroy());
   socket.end(`${lines.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  await once(socket, 'close');
 }

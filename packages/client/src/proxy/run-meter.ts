@@ -42,7 +42,7 @@ export interface RunMeterOptions {
 /**
  * Counts what the chats of one run cost. With a cap, it refuses a chat whose most expensive outcome would exceed the cap:
  * tickets do not tell what they reserve, so this computes a bound from the catalog's prices. Other requests have no such
- * bound here, so a run with a cap sends none.
+ * bound here, nor have encrypted chats, so a run with a cap sends none.
  */
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
@@ -83,6 +83,9 @@ export class RunMeter implements Exchange {
       if (operation !== undefined && operation !== 'chat') this.#uncounted += 1;
       return this.#exchange.ask(asked);
     }
+    // The broker may charge more for an encrypted chat than for the same chat in clear.
+    if (this.#cap !== undefined && asObject(body.provider)?.minimum_privacy === 'e2ee')
+      return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: clearOnly })));
     const prices = this.#cap === undefined ? [] : await this.#readPrices();
     if (prices instanceof Response) return answerFrom(prices.clone());
     const bound = this.#cap === undefined ? 0n : chatBound(asked.body, body, prices);
@@ -188,6 +191,10 @@ const unbounded = (reason: string): string =>
 const chatsOnly =
   'This run has a cap (--max-cost), and only the cost of chats can be bounded before they are sent. ' +
   'Start the run again without --max-cost.';
+
+const clearOnly =
+  'This run has a cap (--max-cost), and what an encrypted chat (minimum_privacy "e2ee") costs cannot be bounded. ' +
+  'Start the run again without --max-cost, or ask without encryption.';
 
 const withUsage = (body: JsonObject): string =>
   JSON.stringify({ ...body, stream_options: { ...asObject(body.stream_options), include_usage: true } });

@@ -3,6 +3,7 @@ import {
   type ChatFailure,
   countGeminiTokens,
   countTokens,
+  decodedName,
   type GeminiCall,
   geminiCall,
   geminiFailure,
@@ -148,7 +149,7 @@ async function listGeminiModels(catalog: ModelCatalog, { method, path }: AskedRe
   if (method !== 'GET' || found === undefined) return notOfGoogles();
   await catalog.ready();
   if (name === undefined) return answerOf(geminiModels(catalog.list));
-  const model = catalog.models.find(catalog.models.resolve(decodeURIComponent(name)));
+  const model = catalog.models.find(catalog.models.resolve(decodedName(name)));
   return model === undefined ? notOfGoogles() : answerOf(geminiModel(model));
 }
 

@@ -28,7 +28,7 @@ const patterns: readonly (readonly [FindingKind, RegExp, (value: string) => bool
   ['PHONE', /(?<![\w.+-])(?:1[ -])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[.-]\d{4}(?![\w-])/g, always],
   [
     'PHONE',
-    /\b(?:tel|phone|mobile|cell|fax|call|telefon|handy|mobil)\w*["']?\s*[.:=]{0,2}\s*["']?(0\d[\d ()/-]{6,16}\d)(?!\w)/gi,
+    /\b(?:tel|phone|mobile|cell|fax|call|telefon|handy|mobil)\w*["']?\s{0,8}[.:=]{0,2}\s{0,8}["']?(0\d[\d ()/-]{6,16}\d)(?!\w)/gi,
     always,
   ],
   ['CARD', /(?<![\w.-])(?:[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\w-])/g, isCard],

@@ -34,12 +34,12 @@ const withoutName = (found: string): string =>
   /^[\w-]+["']?\s*(?:=>|[:=])\s*["']?([^\s"']{8,})["']?$/.exec(found)?.[1] ?? found;
 
 const certainSecrets = [
-  /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
-  /\bsotto_[a-z]+_(?=[\w-]*[A-Z0-9])[\w-]{16,}/g,
+  /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
+  /\bsotto_[a-z]+_(?=[\w-]{0,64}[A-Z0-9])[\w-]{16,}/g,
   /\bsk-[\w-]{20,}/g,
   /\bAIza[\w-]{35}/g,
   /\bhf_[A-Za-z0-9]{30,}/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{1,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]{1,20000}?-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g,
   /\b(?:Bearer|Basic) ([\w+/=.~-]{16,})/g,
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,64}:([^\s:/@]{4,128})@/g,
 ];

@@ -34,7 +34,7 @@ function isKept(value: unknown, within: string, name: string): boolean {
   return isText && (ofProtocol.has(name) || (name === 'name' && named.has(within)));
 }
 
-/** The arguments of a tool call are JSON in a string. Within it, all texts are content. */
+/** The arguments of a tool call are JSON in a string. Within it, all texts are content, and so are the names of members. */
 function mapArguments(text: string, map: MapText): string {
   const parsed = parseExact(text);
   if (typeof parsed !== 'object' || parsed === null) return map(text);
@@ -43,9 +43,13 @@ function mapArguments(text: string, map: MapText): string {
 }
 
 const mapEvery = (value: unknown, map: MapText): unknown =>
-  typeof value === 'string' ? map(value) : mapMembers(value, (_, member) => mapEvery(member, map));
+  typeof value === 'string' ? map(value) : mapMembers(value, (_, member) => mapEvery(member, map), map);
 
-function mapMembers(value: unknown, map: (name: string, member: unknown) => unknown): unknown {
+function mapMembers(
+  value: unknown,
+  map: (name: string, member: unknown) => unknown,
+  mapName: MapText = (name) => name,
+): unknown {
   if (typeof value !== 'object' || value === null || JSON.isRawJSON?.(value)) return value;
   let isChanged = false;
   const change = (name: string, member: unknown): unknown => {
@@ -57,8 +61,15 @@ function mapMembers(value: unknown, map: (name: string, member: unknown) => unkn
     const list = value.map((member) => change('', member));
     return isChanged ? list : value;
   }
-  const members = Object.entries(value).map(([name, member]) => [name, change(name, member)] as const);
-  return isChanged ? inOrder(new Map(members)) : value;
+  const members = new Map<string, unknown>();
+  for (const [name, member] of Object.entries(value)) {
+    let next = mapName(name);
+    // Two names may become equal. Both members stay.
+    while (members.has(next)) next += '_';
+    if (next !== name) isChanged = true;
+    members.set(next, change(name, member));
+  }
+  return isChanged ? inOrder(members) : value;
 }
 
 /** Whether a request has parts whose text `mapTexts` does not see. */

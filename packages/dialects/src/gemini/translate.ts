@@ -32,10 +32,15 @@ export function countGeminiTokens(value: unknown): { readonly totalTokens: numbe
 export function geminiCall(path: string): GeminiCall | undefined {
   const [, name, method] = /^\/v1(?:beta|alpha)?\/models\/([^?]+):(\w+)(?:\?|$)/.exec(path) ?? [];
   if (name === undefined || method === undefined) return undefined;
-  return { model: decoded(name), method, sse: new URLSearchParams(path.replace(/^[^?]*\??/, '')).get('alt') === 'sse' };
+  return {
+    model: decodedName(name),
+    method,
+    sse: new URLSearchParams(path.replace(/^[^?]*\??/, '')).get('alt') === 'sse',
+  };
 }
 
-function decoded(name: string): string {
+/** A name in a path, without its escapes. Returns a name that is malformed as it is. */
+export function decodedName(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {
