@@ -42,7 +42,7 @@ async function buyDue(schedule: Schedule): Promise<number> {
   for (;;) {
     const bought = await schedule.buyNext(service, issuer);
     if ('next' in bought) return bought.next;
-    if (!schedule.hasPermission) return Number.POSITIVE_INFINITY;
+    if (!schedule.hasPermission && !schedule.isWaiting) return Number.POSITIVE_INFINITY;
   }
 }
 async function balance() {
@@ -172,6 +172,48 @@ test('a lost answer is asked for again in the same words, also after the permiss
   expect(service.paid.size).toBe(5);
   schedule.close();
 });
+
+// The interleaving: lot A is paid, and its answer is lost. The machine sleeps for hours, so A waits for a random time of the week. Another
+// lot is due before it, and is the last of the code, or is refused because the user has revoked the code or it has expired. A stays the
+// client's to collect: nothing else may end while its secrets are there, also when the next answers are lost, too.
+test.each(['used up', 'revoked', 'expired'])(
+  'a paid lot is collected after another one found the code %s',
+  async (how) => {
+    // Each lot waits for a random time of its own, the first one longest.
+    const waits = [0.9, 0.2, 0.4, 0.5, 0.6].map((share) => Math.floor(share * weekMs));
+    const first = await begun(0);
+    service.trouble = lost;
+    await expect(first.buyNext(service, issuer)).rejects.toBe(lost);
+    first.close();
+    clock.now += 2 * hour;
+    service.trouble = undefined;
+    const asleep = await open(() => waits.shift() ?? 0);
+    expect(await asleep.buyNext(service, issuer)).toEqual({ next: clock.now + Math.floor(0.2 * weekMs) });
+    asleep.close();
+    clock.now += Math.floor(0.2 * weekMs);
+    const schedule = await open();
+    service.lots = how === 'used up' ? 1 : 0;
+    if (how === 'used up') expect(await schedule.buyNext(service, issuer)).toEqual({ left: 0 });
+    else await expect(schedule.buyNext(service, issuer)).rejects.toThrow('used up');
+    expect(schedule.hasPermission).toBe(false);
+    service.trouble = lost;
+    await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+    service.trouble = undefined;
+    // The service counts the lots of a code that has expired, but sells none.
+    if (how === 'expired') service.lots = 3;
+    await schedule.buyNext(service, issuer);
+    expect(service.batches.at(-1)).toEqual(service.batches[0]);
+    expect([schedule.hasPermission, schedule.isWaiting]).toEqual([false, false]);
+    const bought = how === 'used up' ? 2 : 1;
+    expect([service.paid.size, (await balance()).resting]).toEqual([bought, 50 * bought]);
+    // Nothing is bought without a permission, and the code is gone.
+    clock.now += weekMs;
+    await schedule.buyNext(service, issuer);
+    expect(service.paid.size).toBe(bought);
+    schedule.close();
+    expect(readFileSync(files().scheduleFile).includes(code)).toBe(false);
+  },
+);
 
 test('a refused purchase pays for nothing, and is tried at another time; a revoked permission ends the schedule', async () => {
   const schedule = await begun(1);

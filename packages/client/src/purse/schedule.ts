@@ -12,8 +12,10 @@ export interface ScheduleOptions extends PurseOptions {
 }
 
 interface Standing {
-  /** The permission to withdraw lots. Null: it is used up or was refused. */
+  /** The permission to withdraw lots. Null: it has ended, and no answer is missing. */
   readonly code: string | null;
+  /** 1: the permission is used up or was refused. */
+  readonly has_ended: number;
   readonly first_use_at: number;
 }
 
@@ -54,7 +56,13 @@ export class Schedule {
   }
 
   get hasPermission(): boolean {
-    return typeof this.#standing?.code === 'string';
+    const standing = this.#standing;
+    return typeof standing?.code === 'string' && standing.has_ended === 0;
+  }
+
+  /** Whether the answer to a purchase is missing. The service signs what was paid for, also after the permission has ended. */
+  get isWaiting(): boolean {
+    return this.#file.read('select id from lots where secrets is not null limit 1').length > 0;
   }
 
   /**
@@ -71,7 +79,7 @@ export class Schedule {
         for (let lot = 0; lot < firstLots; lot += 1)
           this.#file.run('insert into lots (at, is_first) values (?, 1)', now());
       }
-      if (asked.code !== undefined) this.#file.run('update standing set code = ?', asked.code);
+      if (asked.code !== undefined) this.#file.run('update standing set code = ?, has_ended = 0', asked.code);
       const weekly = this.#file.read<Lot>('select * from lots where is_first = 0 order by secrets is null, id');
       const lotsAWeek = asked.lotsAWeek ?? (isNew ? usualLotsAWeek : weekly.length);
       for (const { id } of weekly.slice(lotsAWeek))
@@ -96,7 +104,8 @@ export class Schedule {
         // Another process may have stored these credits, and they may be spent by now.
         if (!this.#end(due)) return;
         addCredits(this.#file, credits, this.#timing, this.#standing?.first_use_at);
-        if (left === 0) this.#forget(due.code);
+        if (left === 0) this.#endPermission(due.code);
+        this.#forgetCode();
       });
       return { left };
     } catch (error) {
@@ -104,7 +113,8 @@ export class Schedule {
       // Nothing was paid: a batch that was paid for is signed again, whatever became of the permission.
       this.#file.change(() => {
         this.#end(due, withinWeek(this.#timing.now(), this.#timing.random));
-        if (error.type === 'forbidden') this.#forget(due.code);
+        if (error.type === 'forbidden') this.#endPermission(due.code);
+        this.#forgetCode();
       });
       throw error;
     }
@@ -117,9 +127,12 @@ export class Schedule {
       const planned = plannedFor(at, now, this.#timing.random);
       if (planned !== at) this.#file.run('update lots set at = ? where id = ?', planned, id);
     }
-    const [next] = this.#file.read<Lot>('select * from lots order by at, id limit 1');
-    const code = this.#standing?.code ?? undefined;
-    if (next === undefined || code === undefined || next.at > now) return next?.at ?? now;
+    const { code, has_ended = 1 } = this.#standing ?? {};
+    const [next] = this.#file.read<Lot>(
+      'select * from lots where secrets is not null or ? = 0 order by at, id limit 1',
+      has_ended,
+    );
+    if (next === undefined || typeof code !== 'string' || next.at > now) return next?.at ?? now;
     const { secrets, spki } = next;
     if (secrets !== null && spki !== null) return { ...next, code, secrets, spki };
     const made = newBatch(issuer, now);
@@ -135,8 +148,15 @@ export class Schedule {
     return this.#file.run(`update lots set at = ?, secrets = null, spki = null where ${same}`, next, id, secrets) === 1;
   }
 
-  #forget(code: string): void {
-    this.#file.run('update standing set code = null where code = ?', code);
+  /** Ends the permission, unless the user has replaced it. Lots whose answer is missing are asked for now, when the service sees us anyway. */
+  #endPermission(code: string): void {
+    if (this.#file.run('update standing set has_ended = 1 where code = ?', code) === 1)
+      this.#file.run('update lots set at = ? where secrets is not null', this.#timing.now());
+  }
+
+  /** Forgets the code of a permission that has ended, when no lot waits for its answer: each such lot may be paid for. */
+  #forgetCode(): void {
+    if (!this.isWaiting) this.#file.run('update standing set code = null where has_ended = 1');
   }
 
   get #standing(): Standing | undefined {
