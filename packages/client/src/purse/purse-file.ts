@@ -28,7 +28,7 @@ const tables = {
   schedule: `
     create table if not exists schedule.standing (code text, has_ended integer not null default 0,
       first_use_at integer not null);
-    create table if not exists schedule.lots (id integer primary key, at integer not null, is_first integer not null,
+    create table if not exists schedule.lots (id integer primary key, at integer not null, kind text not null,
       secrets blob, spki text);`,
 };
 

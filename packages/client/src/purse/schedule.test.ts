@@ -215,6 +215,47 @@ test.each(['used up', 'revoked', 'expired'])(
   },
 );
 
+// The interleaving: a weekly lot is asked for, and its answer is lost, or is still on its way to one process. The user starts another one
+// with `--lots-a-week 0`. The lot may be paid for, so its secrets stay. Then the answer arrives, or a refusal: the lot must not come back
+// each week. Of two lots, the one whose answer is missing is kept, so that a lower number than before is not exceeded meanwhile.
+test.each(['lost', 'late', 'refused'])(
+  'a lowered number of lots a week buys no more after an answer that is %s',
+  async (how) => {
+    const schedule = await begun(2);
+    clock.now = await buyDue(schedule);
+    const before = service.paid.size;
+    const lower = async (lotsAWeek: number): Promise<void> => (await begun(lotsAWeek)).close();
+    const refusal = new CreditRefusal({ type: 'insufficient_balance', message: 'too little' }, false);
+    if (how === 'late') {
+      const sign = service.sign.bind(service);
+      vi.spyOn(service, 'sign').mockImplementationOnce(async (...asked) => {
+        const answer = await sign(...asked);
+        await lower(0);
+        return answer;
+      });
+      await schedule.buyNext(service, issuer);
+    } else {
+      service.trouble = lost;
+      await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+      await lower(1);
+      await lower(0);
+      service.trouble = how === 'refused' ? refusal : undefined;
+      if (how === 'refused') await expect(schedule.buyNext(service, issuer)).rejects.toBe(refusal);
+      else await schedule.buyNext(service, issuer);
+      service.trouble = undefined;
+      expect(service.batches.at(-1)).toEqual(service.batches.at(-2));
+    }
+    for (let week = 0; week < 3; week += 1) {
+      await buyDue(schedule);
+      clock.now += weekMs;
+    }
+    // The stand-in counts a lot as paid when its answer is lost.
+    expect(service.paid.size).toBe(before + 1);
+    expect((await balance()).ready).toBe(how === 'refused' ? 250 : 300);
+    schedule.close();
+  },
+);
+
 test('a refused purchase pays for nothing, and is tried at another time; a revoked permission ends the schedule', async () => {
   const schedule = await begun(1);
   service.lots = 3;

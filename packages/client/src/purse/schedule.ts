@@ -22,8 +22,11 @@ interface Standing {
 interface Lot {
   readonly id: number;
   readonly at: number;
-  /** 1 for one of the first lots, which is bought once. */
-  readonly is_first: number;
+  /**
+   * `first`: one of the first lots, which is bought once. `weekly`: bought once in each week. `surplus`: the user lowered the number of lots
+   * a week while the answer to this one was missing, so it is asked for, and never bought again.
+   */
+  readonly kind: 'first' | 'weekly' | 'surplus';
   /** Null: the service was not asked for it. */
   readonly secrets: Uint8Array | null;
   readonly spki: string | null;
@@ -77,15 +80,15 @@ export class Schedule {
         const mostMs = asked.firstUseDays * 86_400_000;
         this.#file.run('insert into standing (first_use_at) values (?)', now() + random(0, Math.max(1, mostMs)));
         for (let lot = 0; lot < firstLots; lot += 1)
-          this.#file.run('insert into lots (at, is_first) values (?, 1)', now());
+          this.#file.run("insert into lots (at, kind) values (?, 'first')", now());
       }
       if (asked.code !== undefined) this.#file.run('update standing set code = ?, has_ended = 0', asked.code);
-      const weekly = this.#file.read<Lot>('select * from lots where is_first = 0 order by secrets is null, id');
+      const weekly = this.#file.read<Lot>("select * from lots where kind = 'weekly' order by secrets is null, id");
       const lotsAWeek = asked.lotsAWeek ?? (isNew ? usualLotsAWeek : weekly.length);
-      for (const { id } of weekly.slice(lotsAWeek))
-        this.#file.run('delete from lots where id = ? and secrets is null', id);
+      for (const { id } of weekly.slice(lotsAWeek)) this.#file.run("update lots set kind = 'surplus' where id = ?", id);
+      this.#file.run("delete from lots where kind = 'surplus' and secrets is null");
       for (let lot = weekly.length; lot < lotsAWeek; lot += 1)
-        this.#file.run('insert into lots (at, is_first) values (?, 0)', weekAfter(now(), random));
+        this.#file.run("insert into lots (at, kind) values (?, 'weekly')", weekAfter(now(), random));
       return lotsAWeek;
     });
   }
@@ -140,12 +143,19 @@ export class Schedule {
     return { ...next, code, ...made };
   }
 
-  /** Forgets the secrets of a lot. Returns false if another process has. A first lot that was bought is not bought again. */
-  #end({ id, at, is_first, secrets }: Lot, refusedUntil?: number): boolean {
-    const next = is_first === 0 ? weekAfter(at, this.#timing.random) : (refusedUntil ?? null);
-    const same = 'id = ? and secrets = ?';
-    if (next === null) return this.#file.run(`delete from lots where ${same}`, id, secrets) === 1;
-    return this.#file.run(`update lots set at = ?, secrets = null, spki = null where ${same}`, next, id, secrets) === 1;
+  /** Forgets the secrets of a lot, and plans its next purchase if there is to be one. Returns false if another process has. */
+  #end({ id, at, secrets }: Lot, refusedUntil?: number): boolean {
+    // Read again: the user may have lowered the number of lots a week since the request left.
+    const [stored] = this.#file.read<Lot>('select * from lots where id = ? and secrets = ?', id, secrets);
+    if (stored === undefined) return false;
+    const next = {
+      first: refusedUntil,
+      weekly: weekAfter(at, this.#timing.random),
+      surplus: undefined,
+    }[stored.kind];
+    if (next === undefined) this.#file.run('delete from lots where id = ?', id);
+    else this.#file.run('update lots set at = ?, secrets = null, spki = null where id = ?', next, id);
+    return true;
   }
 
   /** Ends the permission, unless the user has replaced it. Lots whose answer is missing are asked for now, when the service sees us anyway. */
