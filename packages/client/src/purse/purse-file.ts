@@ -29,7 +29,7 @@ const tables = {
     create table if not exists schedule.standing (code text, has_ended integer not null default 0,
       first_use_at integer not null);
     create table if not exists schedule.lots (id integer primary key, at integer not null, kind text not null,
-      secrets blob, spki text);`,
+      secrets blob, spki text, was_refused integer not null default 0);`,
 };
 
 /** The SQLite file of a purse, which only its owner can read. */

@@ -276,6 +276,36 @@ test('a refused purchase pays for nothing, and is tried at another time; a revok
   schedule.close();
 });
 
+// The interleavings: two requests for one lot are on their way, of two processes or because the first one was given up. One is refused, for
+// too little balance. Then money arrives, and the service takes the other one, whose answer comes after the refusal, or never. The refusal
+// must not have ended what the other one was blinded with.
+test.each(['after the refusal', 'never'])(
+  'a lot that one request paid and another did not is collected; the answer comes %s',
+  async (when) => {
+    const [schedule, other] = [await begun(0), await open()];
+    const sign = service.sign.bind(service);
+    const isRefused = async (): Promise<void> => {
+      service.trouble = new CreditRefusal({ type: 'insufficient_balance', message: 'too little' }, false);
+      await expect(other.buyNext(service, issuer)).rejects.toThrow('too little');
+      service.trouble = undefined;
+    };
+    vi.spyOn(service, 'sign').mockImplementationOnce(async (...asked) => {
+      await isRefused();
+      const answer = await sign(...asked);
+      if (when === 'never') throw lost;
+      return answer;
+    });
+    if (when === 'never') await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+    else await schedule.buyNext(service, issuer);
+    await buyDue(schedule);
+    clock.now += weekMs / 2;
+    await buyDue(schedule);
+    expect([service.paid.size, (await balance()).resting + (await balance()).ready]).toEqual([5, 250]);
+    schedule.close();
+    other.close();
+  },
+);
+
 test('a planted issuer key gets nothing: a lot is asked for until the pinned key signs it', async () => {
   const schedule = await begun(0);
   service.signsWith = 1;

@@ -30,7 +30,12 @@ interface Lot {
   /** Null: the service was not asked for it. */
   readonly secrets: Uint8Array | null;
   readonly spki: string | null;
+  /** 1: the last request for it was refused. Its secrets stay: another request for it may still be on its way, and be paid. */
+  readonly was_refused: number;
 }
+
+/** Lots whose answer is missing: they may be paid for. */
+const isWaiting = 'secrets is not null and was_refused = 0';
 
 /** The refusals that say that a batch was not paid for. */
 const isJudgement = /^(forbidden|insufficient_balance|top_up_limit|invalid_request)$/;
@@ -65,7 +70,7 @@ export class Schedule {
 
   /** Whether the answer to a purchase is missing. The service signs what was paid for, also after the permission has ended. */
   get isWaiting(): boolean {
-    return this.#file.read('select id from lots where secrets is not null limit 1').length > 0;
+    return this.#file.read(`select id from lots where ${isWaiting} limit 1`).length > 0;
   }
 
   /**
@@ -83,10 +88,10 @@ export class Schedule {
           this.#file.run("insert into lots (at, kind) values (?, 'first')", now());
       }
       if (asked.code !== undefined) this.#file.run('update standing set code = ?, has_ended = 0', asked.code);
-      const weekly = this.#file.read<Lot>("select * from lots where kind = 'weekly' order by secrets is null, id");
+      const weekly = this.#file.read<Lot>(`select * from lots where kind = 'weekly' order by ${isWaiting} desc, id`);
       const lotsAWeek = asked.lotsAWeek ?? (isNew ? usualLotsAWeek : weekly.length);
       for (const { id } of weekly.slice(lotsAWeek)) this.#file.run("update lots set kind = 'surplus' where id = ?", id);
-      this.#file.run("delete from lots where kind = 'surplus' and secrets is null");
+      this.#file.run(`delete from lots where kind = 'surplus' and not (${isWaiting})`);
       for (let lot = weekly.length; lot < lotsAWeek; lot += 1)
         this.#file.run("insert into lots (at, kind) values (?, 'weekly')", weekAfter(now(), random));
       return lotsAWeek;
@@ -115,7 +120,7 @@ export class Schedule {
       if (!(error instanceof CreditRefusal) || error.isPassing || !isJudgement.test(error.type)) throw error;
       // Nothing was paid: a batch that was paid for is signed again, whatever became of the permission.
       this.#file.change(() => {
-        this.#end(due, withinWeek(this.#timing.now(), this.#timing.random));
+        this.#end(due, error);
         if (error.type === 'forbidden') this.#endPermission(due.code);
         this.#forgetCode();
       });
@@ -132,36 +137,48 @@ export class Schedule {
     }
     const { code, has_ended = 1 } = this.#standing ?? {};
     const [next] = this.#file.read<Lot>(
-      'select * from lots where secrets is not null or ? = 0 order by at, id limit 1',
+      `select * from lots where ${isWaiting} or ? = 0 order by at, id limit 1`,
       has_ended,
     );
     if (next === undefined || typeof code !== 'string' || next.at > now) return next?.at ?? now;
     const { secrets, spki } = next;
-    if (secrets !== null && spki !== null) return { ...next, code, secrets, spki };
+    if (secrets !== null && spki !== null && next.was_refused === 0) return { ...next, code, secrets, spki };
     const made = newBatch(issuer, now);
-    this.#file.run('update lots set secrets = ?, spki = ? where id = ?', made.secrets, made.spki, next.id);
-    return { ...next, code, ...made };
+    // The service sells no new batch of a key of another year.
+    const batch = secrets !== null && spki === made.spki ? { secrets, spki } : made;
+    this.#file.run(
+      'update lots set secrets = ?, spki = ?, was_refused = 0 where id = ?',
+      ...[batch.secrets, batch.spki, next.id],
+    );
+    return { ...next, code, ...batch };
   }
 
-  /** Forgets the secrets of a lot, and plans its next purchase if there is to be one. Returns false if another process has. */
-  #end({ id, at, secrets }: Lot, refusedUntil?: number): boolean {
+  /** Plans the next purchase of a lot, if there is to be one, and forgets its secrets if it was bought. Returns false if another process has. */
+  #end({ id, at, secrets }: Lot, refusal?: CreditRefusal): boolean {
+    const { now, random } = this.#timing;
     // Read again: the user may have lowered the number of lots a week since the request left.
     const [stored] = this.#file.read<Lot>('select * from lots where id = ? and secrets = ?', id, secrets);
     if (stored === undefined) return false;
     const next = {
-      first: refusedUntil,
-      weekly: weekAfter(at, this.#timing.random),
+      first: refusal && withinWeek(now(), random),
+      weekly: weekAfter(at, random),
       surplus: undefined,
     }[stored.kind];
     if (next === undefined) this.#file.run('delete from lots where id = ?', id);
-    else this.#file.run('update lots set at = ?, secrets = null, spki = null where id = ?', next, id);
+    else if (refusal !== undefined && refusal.type !== 'invalid_request')
+      this.#file.run('update lots set at = ?, was_refused = 1 where id = ?', next, id);
+    else
+      this.#file.run(
+        'update lots set at = ?, secrets = null, spki = null, was_refused = 0 where id = ?',
+        ...[next, id],
+      );
     return true;
   }
 
   /** Ends the permission, unless the user has replaced it. Lots whose answer is missing are asked for now, when the service sees us anyway. */
   #endPermission(code: string): void {
     if (this.#file.run('update standing set has_ended = 1 where code = ?', code) === 1)
-      this.#file.run('update lots set at = ? where secrets is not null', this.#timing.now());
+      this.#file.run(`update lots set at = ? where ${isWaiting}`, this.#timing.now());
   }
 
   /** Forgets the code of a permission that has ended, when no lot waits for its answer: each such lot may be paid for. */
