@@ -253,13 +253,13 @@ async function buyOnSchedule(
   const scheduleFile = values.schedule ?? defaultFile(environment, 'schedule');
   const schedule = await Schedule.open({ file, scheduleFile, userId });
   try {
-    const code = schedule.hasPermission ? undefined : await askCode(terminal);
+    const code = schedule.hasPermission ? undefined : await askCode(terminal, schedule.isWaiting);
     const lotsAWeek = schedule.begin({ code, lotsAWeek: asked, firstUseDays });
     terminal.out(
       `${lotsAWeek} lots a week cost about ${monthly(lotsAWeek)} a month. End this with Ctrl-C, and go on later.\n`,
     );
     if (firstUseDays < usualFirstUseDays) terminal.note(`${shorterWait}\n`);
-    for (let hasWorked = false; schedule.hasPermission; hasWorked = true) {
+    for (let hasWorked = false; schedule.hasPermission || schedule.isWaiting; hasWorked = true) {
       try {
         const bought = await schedule.buyNext(service, issuer);
         if ('next' in bought) await setTimeout(Math.min(retryEveryMs, Math.max(1_000, bought.next - Date.now())));
@@ -350,9 +350,16 @@ function balanceText(purse: Purse): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Reads the code from the input. It is never an argument: every process list shows arguments. */
-async function askCode(terminal: Terminal): Promise<string> {
-  terminal.note('Code of the billing page: ');
+/**
+ * Reads the code from the input. It is never an argument: every process list shows arguments. Undefined: there is none, and the answers to
+ * earlier purchases can be asked for without.
+ */
+async function askCode(terminal: Terminal, isWaiting: boolean): Promise<string | undefined> {
+  terminal.note(
+    isWaiting
+      ? 'Code of the billing page (empty: only ask again for lots whose answer was lost): '
+      : 'Code of the billing page: ',
+  );
   const lines = createInterface({ input: terminal.input });
   const { promise: closed, resolve } = Promise.withResolvers<string>();
   lines.once('close', () => resolve(''));
@@ -360,5 +367,6 @@ async function askCode(terminal: Terminal): Promise<string> {
   const code = (await closed).trim().toUpperCase();
   lines.close();
   if (/^[0-9A-Z]{4}(-[0-9A-Z]{4}){3}$/.test(code)) return code;
+  if (isWaiting && code === '') return undefined;
   throw new UsageError('A code has four groups of four letters and digits.');
 }

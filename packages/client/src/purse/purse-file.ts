@@ -26,9 +26,10 @@ const tables = {
     create table if not exists wallets (id integer primary key, key text not null, close_secret text not null,
       state text not null, pid integer not null, package_id text, ends_at integer);`,
   schedule: `
-    create table if not exists schedule.standing (code text, first_use_at integer not null);
-    create table if not exists schedule.lots (id integer primary key, at integer not null, is_first integer not null,
-      secrets blob, spki text);`,
+    create table if not exists schedule.standing (code text, has_ended integer not null default 0,
+      first_use_at integer not null);
+    create table if not exists schedule.lots (id integer primary key, at integer not null, kind text not null,
+      secrets blob, spki text, was_refused integer not null default 0);`,
 };
 
 /** The SQLite file of a purse, which only its owner can read. */

@@ -42,7 +42,7 @@ async function buyDue(schedule: Schedule): Promise<number> {
   for (;;) {
     const bought = await schedule.buyNext(service, issuer);
     if ('next' in bought) return bought.next;
-    if (!schedule.hasPermission) return Number.POSITIVE_INFINITY;
+    if (!schedule.hasPermission && !schedule.isWaiting) return Number.POSITIVE_INFINITY;
   }
 }
 async function balance() {
@@ -173,6 +173,89 @@ test('a lost answer is asked for again in the same words, also after the permiss
   schedule.close();
 });
 
+// The interleaving: lot A is paid, and its answer is lost. The machine sleeps for hours, so A waits for a random time of the week. Another
+// lot is due before it, and is the last of the code, or is refused because the user has revoked the code or it has expired. A stays the
+// client's to collect: nothing else may end while its secrets are there, also when the next answers are lost, too.
+test.each(['used up', 'revoked', 'expired'])(
+  'a paid lot is collected after another one found the code %s',
+  async (how) => {
+    // Each lot waits for a random time of its own, the first one longest.
+    const waits = [0.9, 0.2, 0.4, 0.5, 0.6].map((share) => Math.floor(share * weekMs));
+    const first = await begun(0);
+    service.trouble = lost;
+    await expect(first.buyNext(service, issuer)).rejects.toBe(lost);
+    first.close();
+    clock.now += 2 * hour;
+    service.trouble = undefined;
+    const asleep = await open(() => waits.shift() ?? 0);
+    expect(await asleep.buyNext(service, issuer)).toEqual({ next: clock.now + Math.floor(0.2 * weekMs) });
+    asleep.close();
+    clock.now += Math.floor(0.2 * weekMs);
+    const schedule = await open();
+    service.lots = how === 'used up' ? 1 : 0;
+    if (how === 'used up') expect(await schedule.buyNext(service, issuer)).toEqual({ left: 0 });
+    else await expect(schedule.buyNext(service, issuer)).rejects.toThrow('used up');
+    expect(schedule.hasPermission).toBe(false);
+    service.trouble = lost;
+    await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+    service.trouble = undefined;
+    // The service counts the lots of a code that has expired, but sells none.
+    if (how === 'expired') service.lots = 3;
+    await schedule.buyNext(service, issuer);
+    expect(service.batches.at(-1)).toEqual(service.batches[0]);
+    expect([schedule.hasPermission, schedule.isWaiting]).toEqual([false, false]);
+    const bought = how === 'used up' ? 2 : 1;
+    expect([service.paid.size, (await balance()).resting]).toEqual([bought, 50 * bought]);
+    // Nothing is bought without a permission, and the code is gone.
+    clock.now += weekMs;
+    await schedule.buyNext(service, issuer);
+    expect(service.paid.size).toBe(bought);
+    schedule.close();
+    expect(readFileSync(files().scheduleFile).includes(code)).toBe(false);
+  },
+);
+
+// The interleaving: a weekly lot is asked for, and its answer is lost, or is still on its way to one process. The user starts another one
+// with `--lots-a-week 0`. The lot may be paid for, so its secrets stay. Then the answer arrives, or a refusal: the lot must not come back
+// each week. Of two lots, the one whose answer is missing is kept, so that a lower number than before is not exceeded meanwhile.
+test.each(['lost', 'late', 'refused'])(
+  'a lowered number of lots a week buys no more after an answer that is %s',
+  async (how) => {
+    const schedule = await begun(2);
+    clock.now = await buyDue(schedule);
+    const before = service.paid.size;
+    const lower = async (lotsAWeek: number): Promise<void> => (await begun(lotsAWeek)).close();
+    const refusal = new CreditRefusal({ type: 'insufficient_balance', message: 'too little' }, false);
+    if (how === 'late') {
+      const sign = service.sign.bind(service);
+      vi.spyOn(service, 'sign').mockImplementationOnce(async (...asked) => {
+        const answer = await sign(...asked);
+        await lower(0);
+        return answer;
+      });
+      await schedule.buyNext(service, issuer);
+    } else {
+      service.trouble = lost;
+      await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+      await lower(1);
+      await lower(0);
+      service.trouble = how === 'refused' ? refusal : undefined;
+      if (how === 'refused') await expect(schedule.buyNext(service, issuer)).rejects.toBe(refusal);
+      else await schedule.buyNext(service, issuer);
+      service.trouble = undefined;
+      expect(service.batches.at(-1)).toEqual(service.batches.at(-2));
+    }
+    for (let week = 0; week < 3; week += 1) {
+      await buyDue(schedule);
+      clock.now += weekMs;
+    }
+    // The stand-in counts a lot as paid when its answer is lost.
+    expect(service.paid.size).toBe(before + 1);
+    expect((await balance()).ready).toBe(how === 'refused' ? 250 : 300);
+    schedule.close();
+  },
+);
+
 test('a refused purchase pays for nothing, and is tried at another time; a revoked permission ends the schedule', async () => {
   const schedule = await begun(1);
   service.lots = 3;
@@ -192,6 +275,36 @@ test('a refused purchase pays for nothing, and is tried at another time; a revok
   expect(schedule.hasPermission).toBe(false);
   schedule.close();
 });
+
+// The interleavings: two requests for one lot are on their way, of two processes or because the first one was given up. One is refused, for
+// too little balance. Then money arrives, and the service takes the other one, whose answer comes after the refusal, or never. The refusal
+// must not have ended what the other one was blinded with.
+test.each(['after the refusal', 'never'])(
+  'a lot that one request paid and another did not is collected; the answer comes %s',
+  async (when) => {
+    const [schedule, other] = [await begun(0), await open()];
+    const sign = service.sign.bind(service);
+    const isRefused = async (): Promise<void> => {
+      service.trouble = new CreditRefusal({ type: 'insufficient_balance', message: 'too little' }, false);
+      await expect(other.buyNext(service, issuer)).rejects.toThrow('too little');
+      service.trouble = undefined;
+    };
+    vi.spyOn(service, 'sign').mockImplementationOnce(async (...asked) => {
+      await isRefused();
+      const answer = await sign(...asked);
+      if (when === 'never') throw lost;
+      return answer;
+    });
+    if (when === 'never') await expect(schedule.buyNext(service, issuer)).rejects.toBe(lost);
+    else await schedule.buyNext(service, issuer);
+    await buyDue(schedule);
+    clock.now += weekMs / 2;
+    await buyDue(schedule);
+    expect([service.paid.size, (await balance()).resting + (await balance()).ready]).toEqual([5, 250]);
+    schedule.close();
+    other.close();
+  },
+);
 
 test('a planted issuer key gets nothing: a lot is asked for until the pinned key signs it', async () => {
   const schedule = await begun(0);
