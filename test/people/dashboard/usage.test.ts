@@ -254,7 +254,7 @@ await describeDashboard('usage', (stage) => {
       as: person,
       widths: [390, 1440],
       shown: async (page) => {
-        await requests(page).filter({ hasText: '0.00125' }).first().click();
+        await requests(page).filter({ hasText: '0.0013' }).first().click();
         await page.getByText('This is all that is kept').waitFor();
       },
     });

@@ -136,7 +136,7 @@ const columns: readonly Column<Row>[] = [
 
 /** The strips of all rows begin with the same hour. */
 const hoursColumn = (first: string | undefined): Column<Row> => ({
-  title: first === undefined ? 'By hour' : `By hour, from ${formatHour(first)} to now`,
+  title: first === undefined ? 'By hour' : `Since ${formatHour(first)}`,
   cell: ({ provider, hours }) => <Hours of={provider} hours={hours.map(asBar)} isInTable />,
 });
 
