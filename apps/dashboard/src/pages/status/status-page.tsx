@@ -1,6 +1,7 @@
 import type { StatusAnswer } from '@sotto/contract/control/catalog';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import clsx from 'clsx';
 import { call } from '../../api/call.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { formatCount, formatCountOf, formatHour, formatInstant, formatShare } from '../../format/format.ts';
@@ -199,12 +200,17 @@ function Hours({ of, hours, isInTable = false }: HoursProps) {
         : `trouble at ${bad.map(({ at }) => formatHour(at)).join(', ')}`;
   return (
     <div role="img" aria-label={`${of}: ${said}`} className="w-fit">
-      <div className="flex h-6 items-end gap-0.5">
+      <div className={clsx('flex h-6 items-end', isInTable ? 'gap-px md:gap-0.5' : 'gap-0.5')}>
         {hours.map(({ at, rate, said }) => (
           <span
             key={at}
             title={`${formatInstant(at)}: ${said}`}
-            className={`h-full w-2 rounded-sm ${rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good'}`}
+            className={clsx(
+              'h-full rounded-sm',
+              // A card of a phone has half the width.
+              isInTable ? 'w-1 md:w-2' : 'w-2',
+              rate === null ? 'bg-line' : rate < incidentBelow ? 'bg-danger' : 'bg-good',
+            )}
           />
         ))}
       </div>
