@@ -69,7 +69,8 @@ export const personColumns = 'id, external_id as "externalId", addresses, active
 
 /**
  * Finds the account of a person who has signed in with the provider before SCIM knew them: by the subject, or by an address that is
- * verified. An account that the provider never signed in is found by neither.
+ * verified. An account that the provider never signed in is found by neither. A disabled account is found only by the subject: its
+ * address may belong to another person by now.
  */
 export async function findSignedIn(
   client: pg.PoolClient,
@@ -77,7 +78,8 @@ export async function findSignedIn(
 ): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(
     `select a.id from auth_account w join auth_user u on u.id = w.user_id join accounts a on a.user_id = u.id
-     where w.provider_id = 'openid' and (w.account_id = $1 or (u.email_verified and u.email = any($2::text[])))
+     where w.provider_id = 'openid' and (w.account_id = $1
+         or (a.disabled_at is null and u.email_verified and u.email = any($2::text[])))
        and not exists (select from scim_users s where s.account_id = a.id)
      order by (w.account_id = $1) is true desc, a.created_at limit 1`,
     [externalId, addresses],

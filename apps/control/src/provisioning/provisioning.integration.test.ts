@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { inTransaction } from '../database/in-transaction.ts';
 import { endByLogout } from '../sessions/openid-logout.ts';
 import type { OpenidClaims } from '../sessions/openid-sessions.ts';
+import { signUpPolicy } from '../sessions/sign-up-policy.ts';
 import { explained } from '../testing/explained.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { workspacesOn } from '../workspaces/workspaces-on.integration.ts';
@@ -70,6 +71,18 @@ it('many people with roles in many workspaces change at once without a deadlock'
   );
   await inTransaction(pool, (client) => applyGroupRoles(client, { accountIds, map }));
   for (const { workspaceId } of places) expect(await rolesIn(workspaceId)).toHaveLength(people.length);
+});
+
+// An account that is not of the provider changes to the address of a person of SCIM. Leaving would not reach it.
+it('a person of SCIM admits their address only to a sign-in with the provider', async () => {
+  const policy = signUpPolicy(pool, { mode: 'invited', domains: ['elsewhere.example'] }, Date.now);
+  const { email } = claimsAt(0, []);
+  await pool.query(
+    "insert into scim_users (id, user_name, addresses, attributes) values (gen_random_uuid(), $1, array[$1], '{}')",
+    [email],
+  );
+  expect(await policy.admits(email, 'openid')).toBe(true);
+  expect([await policy.admits(email, 'password'), await policy.allowsAddress(email)]).toEqual([false, false]);
 });
 
 it('finds people, groups and sessions by indexes', async () => {
