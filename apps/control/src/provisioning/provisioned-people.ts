@@ -98,7 +98,7 @@ export async function applyPerson(
 ): Promise<readonly string[]> {
   if (accountId === null) return [];
   // Workspaces are locked before the account is locked against new keys, which lock the two in the same order.
-  const keyIds = await applyGroupRoles(client, { accountIds: [accountId], map });
+  const keyIds = await applyGroupRoles(client, { accountIds: [accountId], map, isLeaving: !active });
   const changed = await setDisabledWithin(client, { accountId, actor: identityProvider, isDisabled: !active });
   if (!active) await endOperator(client, accountId);
   return changed instanceof Refused ? keyIds : [...keyIds, ...changed];

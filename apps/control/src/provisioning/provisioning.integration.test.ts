@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { whileHeld } from '@sotto/test-servers';
+import type pg from 'pg';
 import { expect, it } from 'vitest';
 import { inTransaction } from '../database/in-transaction.ts';
 import { endByLogout } from '../sessions/openid-logout.ts';
@@ -8,7 +10,7 @@ import { explained } from '../testing/explained.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { workspacesOn } from '../workspaces/workspaces-on.integration.ts';
 import { applyGroupRoles } from './group-roles.ts';
-import { findSignedIn, signedInByProvider } from './provisioned-people.ts';
+import { applyPerson, findSignedIn, signedInByProvider } from './provisioned-people.ts';
 import { listGroups } from './scim/scim-groups.ts';
 import { listUsers } from './scim/scim-users.ts';
 
@@ -71,6 +73,37 @@ it('many people with roles in many workspaces change at once without a deadlock'
   );
   await inTransaction(pool, (client) => applyGroupRoles(client, { accountIds, map }));
   for (const { workspaceId } of places) expect(await rolesIn(workspaceId)).toHaveLength(people.length);
+});
+
+// A booking has locked the first key of a person by the order of ids, and now needs the second. Leaving changes the second key, in a
+// workspace of groups, before the first. It must not hold the second while it waits for the first.
+it('leaving and a booking of the same keys do not deadlock', async () => {
+  const { workspaceId, owner } = await shared();
+  const ann = await person();
+  const [own] = (await pool.query<{ id: string }>('select id from workspaces where account_id = $1', [ann.accountId]))
+    .rows;
+  await pool.query(
+    "insert into workspace_members (workspace_id, account_id, role, by_group) values ($1, $2, 'member', true)",
+    [workspaceId, ann.accountId],
+  );
+  const [first = '', second = ''] = [randomUUID(), randomUUID()].sort();
+  const makeKey = (id: string, accountId: string, place: string | undefined) =>
+    pool.query(
+      `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, projected_generation)
+       values ($1::uuid, $2, $3, $4, 'inference', 'x', ($1::uuid)::text, 'x', 1)`,
+      [id, accountId, place, ann.accountId],
+    );
+  await makeKey(first, ann.accountId, own?.id);
+  await makeKey(second, owner.accountId, workspaceId);
+  const lock = 'select from api_keys where id = $1 for update';
+  const held = {
+    ...{ rows: lock, values: [first], waiting: '' },
+    meanwhile: (booking: pg.PoolClient) => booking.query(lock, [second]),
+  };
+  const leave = () =>
+    inTransaction(pool, (client) => applyPerson(client, { accountId: ann.accountId, active: false }, { map: [] }));
+  const [keyIds] = await whileHeld(pool, held, [leave]);
+  expect([...new Set(keyIds)].sort()).toEqual([first, second]);
 });
 
 // An account that is not of the provider changes to the address of a person of SCIM. Leaving would not reach it.
