@@ -204,14 +204,40 @@ describe('a person of SCIM', () => {
     expect(await sessionStatus(signedIn)).toBe(401);
   });
 
-  it('whose account is deleted is forgotten here, with name and address', async () => {
+  // Ann deletes her account, and signs up again. The provider, which knows her by the same id, then says that she leaves.
+  it('whose account is deleted is forgotten here, with name and address, and leaves all the same', async () => {
     const ann = await provisioned();
     const { visitor: signedIn } = await signInAs(ann.email, visitor());
     const gone = await signedIn.post('/auth/delete-account', { email: ann.email });
     expect(gone.status, gone.text).toBe(200);
-    expect((await scim.get(`/Users/${ann.id}`)).status).toBe(404);
-    const { rowCount } = await world.pool.query('select from scim_users where user_name = $1', [ann.email]);
-    expect(rowCount).toBe(0);
+    const { rows } = await world.pool.query('select user_name, attributes, account_id from scim_users where id = $1', [
+      ann.id,
+    ]);
+    expect(rows).toEqual([{ user_name: ann.id, attributes: {}, account_id: null }]);
+    const { visitor: again } = await signInAs(ann.email);
+    expect(await sessionStatus(again)).toBe(200);
+    await setActive(ann, false);
+    expect(await sessionStatus(again)).toBe(401);
+    expect(errorOf((await signInAs(ann.email)).back)).toContain('account_disabled');
+  });
+
+  // Ann lists the address of Ben among hers, and leaves.
+  it('is not found by an address that is neither the user name nor primary, nor by one that several people have', async () => {
+    const ben = freshAddress();
+    await signInAs(ben);
+    const emails = [{ value: ben, type: 'home' }];
+    const ann = { email: ben, id: (await scim.post('/Users', { userName: freshAddress(), emails })).json.id };
+    await setActive(ann, false);
+    expect(await accountOf(ben)).toMatchObject({ disabled: false });
+
+    const shared = freshAddress();
+    const both: string[] = [];
+    for (const userName of [freshAddress(), freshAddress()])
+      both.push((await scim.post('/Users', { userName, emails: [{ value: shared, primary: true }] })).json.id);
+    expect(errorOf((await signInAs(shared, visitor())).back)).toContain('sign_up_refused');
+    await signInAs(shared);
+    for (const id of both) await setActive({ email: shared, id }, false);
+    expect(await accountOf(shared)).toMatchObject({ disabled: false });
   });
 });
 

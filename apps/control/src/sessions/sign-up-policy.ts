@@ -44,7 +44,7 @@ export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSett
   const invitedBy = async (email: string) => {
     const { rows } = await pool.query<{ by_operator: boolean; by_scim: boolean; by_workspace: boolean }>(
       `select exists(select from sign_up_invitations where email = $1 and expires_at > $2) as by_operator,
-           exists(select from scim_users where addresses @> array[$1::text] and active) as by_scim,
+           exists(select from scim_users where addresses @> array[$1::text] having count(*) = 1 and bool_and(active)) as by_scim,
            exists(select from workspace_invitations i join workspaces w on w.id = i.workspace_id
              join accounts a on a.id = i.invited_by
              where i.email = $1 and i.expires_at > $2 and w.deleted_at is null and a.disabled_at is null) as by_workspace`,
