@@ -3,7 +3,7 @@ import { APIError, createAuthMiddleware } from 'better-auth/api';
 import type pg from 'pg';
 
 /** How a person signs up: the provider has verified the address, or the person chose it together with a password. */
-export type SignUpWay = 'openid' | 'password';
+type SignUpWay = 'openid' | 'password';
 
 /** Who may create an account: everyone, invited addresses, or no one. */
 export type SignUpMode = 'open' | 'invited' | 'closed';
