@@ -169,6 +169,12 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
       if (isChanged) await onIdentityChanged(userId);
       return isChanged;
     },
+    onPasswordSet: async (userId) => {
+      // Whoever had the account before may have made a permission to withdraw credits, which no session is needed for.
+      await pool.query('delete from credit_codes where account_id = (select id from accounts where user_id = $1)', [
+        userId,
+      ]);
+    },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
     deleteAccount: (userId) => removeAccount({ pool, projector, now, onFailed: failed('account deletion') }, userId),
     mailer,

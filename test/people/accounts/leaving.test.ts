@@ -85,6 +85,15 @@ describe('a person of SCIM', () => {
     expect(await roleOf(ann.email)).toBeUndefined();
   });
 
+  // The person of SCIM signs up by password, the provider says that they leave, and nothing ties their account to the person.
+  it('may not sign up by password', async () => {
+    const ann = await provisioned();
+    const byPassword = await visitor().post('/auth/sign-up/email', { name: 'Ann', email: ann.email, password });
+    expect([byPassword.status, byPassword.text]).toEqual([403, expect.stringContaining('sign up')]);
+    expect(await accountOf(ann.email)).toBeUndefined();
+    expect(await sessionStatus((await signInAs(ann.email, visitor())).visitor)).toBe(200);
+  });
+
   it('who leaves has no session, no key, no role and no way in, and keeps the money; who comes back has what is theirs', async () => {
     const ann = await provisioned();
     const group = await scim.post('/Groups', { displayName: 'Engineers', members: [{ value: ann.id }] });
@@ -118,8 +127,37 @@ describe('a person of SCIM', () => {
     expect((await scim.delete(`/Users/${ann.id}`)).status).toBe(204);
     expect(await sessionStatus(signedIn)).toBe(401);
     expect(errorOf((await signInAs(ann.email, visitor())).back)).toContain('account_disabled');
-    await provisioned(ann.email);
+    // The address alone does not bring the person back. The subject does.
+    const again = await provisioned(ann.email);
+    expect(errorOf((await signInAs(ann.email, visitor())).back)).toContain('account_disabled');
+    expect((await scim.delete(`/Users/${again.id}`)).status).toBe(204);
+    const known = await scim.post('/Users', { userName: ann.email, externalId: ann.email });
+    expect(known.status).toBe(201);
     expect(await sessionStatus((await signInAs(ann.email, visitor())).visitor)).toBe(200);
+  });
+
+  // Ann leaves. The provider gives her address to Ben, creates him here, and signs him in with his own subject.
+  it('whose address the provider gives to another person stays out, and so does the other', async () => {
+    const ann = await provisioned();
+    await signInAs(ann.email, visitor());
+    await world.pool.query("update auth_account set account_id = 'subject of Ann' where account_id = $1", [ann.email]);
+    const own = await accountOf(ann.email);
+    expect((await scim.delete(`/Users/${ann.id}`)).status).toBe(204);
+    // In either order: the sign-in before SCIM knows Ben, and after it.
+    const ways = async () =>
+      (
+        await world.pool.query(
+          'select w.account_id from auth_account w join accounts a on a.user_id = w.user_id where a.id = $1',
+          [own?.id],
+        )
+      ).rows;
+    expect(errorOf((await signInAs(ann.email, visitor())).back)).toContain('account_disabled');
+    expect(await ways()).toEqual([{ account_id: 'subject of Ann' }]);
+    const created = await scim.post('/Users', { userName: ann.email, externalId: ann.email });
+    expect(created.status).toBe(201);
+    expect(errorOf((await signInAs(ann.email, visitor())).back)).toContain('account_disabled');
+    expect(await ways()).toEqual([{ account_id: 'subject of Ann' }]);
+    expect(await accountOf(ann.email)).toMatchObject({ id: own?.id, disabled: true });
   });
 
   it('is enabled again only if leaving disabled the account, and not if an operator did', async () => {
@@ -166,14 +204,40 @@ describe('a person of SCIM', () => {
     expect(await sessionStatus(signedIn)).toBe(401);
   });
 
-  it('whose account is deleted is forgotten here, with name and address', async () => {
+  // Ann deletes her account, and signs up again. The provider, which knows her by the same id, then says that she leaves.
+  it('whose account is deleted is forgotten here, with name and address, and leaves all the same', async () => {
     const ann = await provisioned();
     const { visitor: signedIn } = await signInAs(ann.email, visitor());
     const gone = await signedIn.post('/auth/delete-account', { email: ann.email });
     expect(gone.status, gone.text).toBe(200);
-    expect((await scim.get(`/Users/${ann.id}`)).status).toBe(404);
-    const { rowCount } = await world.pool.query('select from scim_users where user_name = $1', [ann.email]);
-    expect(rowCount).toBe(0);
+    const { rows } = await world.pool.query('select user_name, attributes, account_id from scim_users where id = $1', [
+      ann.id,
+    ]);
+    expect(rows).toEqual([{ user_name: ann.id, attributes: {}, account_id: null }]);
+    const { visitor: again } = await signInAs(ann.email);
+    expect(await sessionStatus(again)).toBe(200);
+    await setActive(ann, false);
+    expect(await sessionStatus(again)).toBe(401);
+    expect(errorOf((await signInAs(ann.email)).back)).toContain('account_disabled');
+  });
+
+  // Ann lists the address of Ben among hers, and leaves.
+  it('is not found by an address that is neither the user name nor primary, nor by one that several people have', async () => {
+    const ben = freshAddress();
+    await signInAs(ben);
+    const emails = [{ value: ben, type: 'home' }];
+    const ann = { email: ben, id: (await scim.post('/Users', { userName: freshAddress(), emails })).json.id };
+    await setActive(ann, false);
+    expect(await accountOf(ben)).toMatchObject({ disabled: false });
+
+    const shared = freshAddress();
+    const both: string[] = [];
+    for (const userName of [freshAddress(), freshAddress()])
+      both.push((await scim.post('/Users', { userName, emails: [{ value: shared, primary: true }] })).json.id);
+    expect(errorOf((await signInAs(shared, visitor())).back)).toContain('sign_up_refused');
+    await signInAs(shared);
+    for (const id of both) await setActive({ email: shared, id }, false);
+    expect(await accountOf(shared)).toMatchObject({ disabled: false });
   });
 });
 

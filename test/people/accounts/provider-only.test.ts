@@ -1,5 +1,5 @@
 import { smtpMail } from '@sotto/control';
-import { until } from '@sotto/test-servers';
+import { until, whileHeld } from '@sotto/test-servers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Authenticator } from '../../kit/authenticator.ts';
 import { openMailbox } from '../../kit/mailbox.ts';
@@ -127,6 +127,23 @@ describe('with passwords off', () => {
     expect(await invite()).toBe(403);
     expect(await shownBy(visitor)).toBe(200);
     expect(await invite()).toBe(201);
+  });
+
+  // The session has ended after the passkey was checked, and before the session that renews it is stored.
+  it('renews no session that has ended meanwhile', async () => {
+    const ann = freshAddress();
+    const { visitor } = await signInAs(ann, strict.visitor());
+    const key = new Authenticator();
+    await visitor.post('/auth/passkey/verify-registration', await registration(world, visitor, key));
+    const user = 'auth_user where email = $1';
+    const held = {
+      ...{ rows: `select 1 from ${user} for update`, values: [ann], waiting: 'insert into "auth_session"' },
+      meanwhile: () => world.pool.query(`delete from auth_session where user_id = (select id from ${user})`, [ann]),
+    };
+    const [answer] = await whileHeld(world.pool, held, [async () => (await show(world, key, {}, visitor)).answer]);
+    expect(answer?.status, answer?.text).toBe(403);
+    const { rows } = await world.pool.query(`select from auth_session where user_id = (select id from ${user})`, [ann]);
+    expect(rows).toEqual([]);
   });
 
   it('has a way back for the operator: passwords on, and a link by the command line', async () => {

@@ -34,6 +34,18 @@ async function expectRefused(person: Person, step: () => Promise<{ readonly stat
   expect(answer?.status).toBe(401);
 }
 
+// A thief with a session makes a permission to withdraw credits. It needs no session, and would outlast the new password.
+it('a new password by mail ends the permission to withdraw credits', async () => {
+  const ann = await verified(world);
+  await world.pool.query(
+    `insert into credit_codes (account_id, code_hash, expires_at, lots)
+     select a.id, 'x', now() + interval '1 day', 5 from accounts a join auth_user u on u.id = a.user_id where u.email = $1`,
+    [ann.email],
+  );
+  await reset(ann, newPassword);
+  expect((await world.pool.query('select from credit_codes')).rowCount).toBe(0);
+});
+
 describe('a sign-in that began before a password is set', () => {
   it('with the old password yields no session', async () => {
     const ann = await verified(world);

@@ -203,8 +203,10 @@ describe('SCIM', () => {
     expect((await scim.get(path)).json.displayName).toBeUndefined();
     expect(errorOf(await scim.send('PATCH', path, { Operations: [] }))).toEqual([400, 'invalidValue']);
 
+    // Without `active`, a person who left does not come back.
+    expect((await after({ op: 'remove', path: 'active' })).active).toBe(false);
     const { json } = await scim.put(path, { schemas: [urns.user], userName });
-    expect(json).toMatchObject({ id, userName, active: true });
+    expect(json).toMatchObject({ id, userName, active: false });
     expect([json.name, json.emails, json.externalId]).toEqual([undefined, undefined, undefined]);
     expect((await scim.delete(path)).status).toBe(204);
     expect(errorOf(await scim.get(path))).toEqual([404, undefined]);

@@ -203,3 +203,14 @@ describe('an account with many keys', () => {
     expect([budget, deletion]).toMatchObject([{ scope: 'workspace' }, { accountId: ann.accountId }]);
   });
 });
+
+// A permission to withdraw credits needs neither a session nor a key.
+it('a deleted account has no permission to withdraw credits', async () => {
+  const ann = await person();
+  await pool.query(
+    "insert into credit_codes (account_id, code_hash, expires_at, lots) values ($1, 'x', now() + interval '1 day', 5)",
+    [ann.accountId],
+  );
+  await deleteAccount(pool, ann.userId, { month: '2026-01' });
+  expect((await pool.query('select from credit_codes')).rowCount).toBe(0);
+});

@@ -83,8 +83,16 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
         of,
       );
     await client.query('update connect_apps set disabled_at = now() where account_id = $1 and disabled_at is null', of);
-    // The provider's record holds names and addresses, too. If the provider still knows the person, it creates another.
-    for (const table of ['billing_settings', 'rail_customers', 'scim_users'])
+    // The provider's record holds names and addresses, too. Its id and subject stay, so that the provider can still say that the person
+    // leaves, which may then have another account.
+    await client.query(
+      `update scim_users s set account_id = null, user_name = s.id::text, attributes = '{}', updated_at = now(), addresses = array(
+         select 'openid:' || w.account_id from auth_account w where w.user_id = $2 and w.provider_id = 'openid')
+       where s.account_id = $1`,
+      [account.id, userId],
+    );
+    // A permission to withdraw credits counts as money.
+    for (const table of ['billing_settings', 'rail_customers', 'credit_codes'])
       await client.query(`delete from ${table} where account_id = $1`, of);
     await client.query(
       `update accounts set name = 'Deleted account', deleted_at = now(), disabled_at = coalesce(disabled_at, now()),

@@ -17,23 +17,37 @@ export function rolesOf(groups: ReadonlySet<string>, map: readonly GroupRole[]):
   return given;
 }
 
+interface GroupChange {
+  readonly accountIds: readonly string[];
+  readonly map: readonly GroupRole[];
+  /** The caller disables the accounts afterwards, which changes all their keys. Default: false. */
+  readonly isLeaving?: boolean;
+}
+
 /**
  * Gives accounts the roles of their groups: those of the last ID token, and those of SCIM. Adds, changes and removes only what groups
  * have given. Returns the ids of revoked keys, for the projector.
  *
  * Interleavings: two calls for one account wait for each other at its row, and each reads the groups after it. A change of members by a
  * person waits at the workspace's row, and is read after it. All workspaces are locked before all accounts, as changes of budgets do, and
- * each in the order of their ids, so that no two calls can deadlock. A key that is created meanwhile refers to the account, which this lock
+ * each in the order of their ids, so that no two calls can deadlock. A booking locks accounts and then keys by their ids. So all keys
+ * that may change are locked after the accounts, in one statement and in this order, before the first one changes. A key that is created meanwhile refers to the account, which this lock
  * allows, and waits at the workspace's row.
  */
 export async function applyGroupRoles(
   client: pg.PoolClient,
-  { accountIds, map }: { readonly accountIds: readonly string[]; readonly map: readonly GroupRole[] },
+  { accountIds, map, isLeaving = false }: GroupChange,
 ): Promise<readonly string[]> {
   const workspaces = await lockGroupWorkspaces(client, { accountIds, map });
   const { rows: accounts } = await client.query<{ id: string }>(
     'select id from accounts where id = any($1::uuid[]) and deleted_at is null order by id for no key update',
     [accountIds],
+  );
+  await client.query(
+    `select id from api_keys where revoked_at is null and (created_by = any($1::uuid[]) and ($3 or workspace_id = any($2::uuid[]))
+       or $3 and account_id = any($1::uuid[]))
+     order by id for update`,
+    [accountIds, workspaces.map(({ id }) => id), isLeaving],
   );
   const people: { readonly accountId: string; readonly given: ReturnType<typeof rolesOf> }[] = [];
   for (const { id } of accounts) people.push({ accountId: id, given: rolesOf(await groupsOf(client, id), map) });

@@ -15,6 +15,7 @@ export interface ProvisioningOptions {
 export interface ProvisionedPerson {
   readonly id: string;
   readonly externalId: string | null;
+  /** In lower case. Of a person whose account was deleted, also `openid:` with the subject, which is no address. */
   readonly addresses: readonly string[];
   readonly active: boolean;
   readonly accountId: string | null;
@@ -47,9 +48,12 @@ export async function signedInByProvider(
   return applyPerson(client, { ...person, accountId }, { map });
 }
 
+/** Whether an element of `addresses` is the subject of a deleted account. */
+export const isSubject = (address: string): boolean => address.startsWith('openid:');
+
 /**
  * Finds and locks the person of SCIM who has just signed in: the one of the account or, for the first time, the one with this subject
- * or this address, which the provider has verified.
+ * or this address, which the provider has verified. An address that several people have finds nobody.
  */
 async function findPerson(
   client: pg.PoolClient,
@@ -57,8 +61,9 @@ async function findPerson(
   { subject, email }: OpenidClaims,
 ): Promise<ProvisionedPerson | undefined> {
   const { rows } = await client.query<ProvisionedPerson>(
-    `select ${personColumns} from scim_users where account_id = $1
-       or (account_id is null and (external_id = $2 or addresses @> array[$3]))
+    `select ${personColumns} from scim_users s where account_id = $1
+       or (account_id is null and (external_id = $2 or addresses @> array['openid:' || $2::text] or (addresses @> array[$3]
+         and not exists (select from scim_users o where o.addresses @> array[$3] and o.id <> s.id))))
      order by account_id nulls last, (external_id = $2) is true desc, created_at limit 1 for update`,
     [accountId, subject, email],
   );
@@ -69,18 +74,22 @@ export const personColumns = 'id, external_id as "externalId", addresses, active
 
 /**
  * Finds the account of a person who has signed in with the provider before SCIM knew them: by the subject, or by an address that is
- * verified. An account that the provider never signed in is found by neither.
+ * verified and that no other person of SCIM has. An account that the provider never signed in is found by neither. A disabled account is found only by the subject: its
+ * address may belong to another person by now.
  */
 export async function findSignedIn(
   client: pg.PoolClient,
-  { externalId, addresses }: Pick<ProvisionedPerson, 'externalId' | 'addresses'>,
+  { id, externalId, addresses }: Pick<ProvisionedPerson, 'id' | 'externalId' | 'addresses'>,
 ): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(
     `select a.id from auth_account w join auth_user u on u.id = w.user_id join accounts a on a.user_id = u.id
-     where w.provider_id = 'openid' and (w.account_id = $1 or (u.email_verified and u.email = any($2::text[])))
+     where w.provider_id = 'openid' and (w.account_id = $1
+         or (a.disabled_at is null and u.email_verified and u.email = any(array(
+           select address from unnest($2::text[]) address
+           where (select count(*) from scim_users o where o.addresses @> array[address] and o.id <> $3) = 0))))
        and not exists (select from scim_users s where s.account_id = a.id)
      order by (w.account_id = $1) is true desc, a.created_at limit 1`,
-    [externalId, addresses],
+    [externalId, addresses, id],
   );
   return rows[0]?.id;
 }
@@ -96,7 +105,7 @@ export async function applyPerson(
 ): Promise<readonly string[]> {
   if (accountId === null) return [];
   // Workspaces are locked before the account is locked against new keys, which lock the two in the same order.
-  const keyIds = await applyGroupRoles(client, { accountIds: [accountId], map });
+  const keyIds = await applyGroupRoles(client, { accountIds: [accountId], map, isLeaving: !active });
   const changed = await setDisabledWithin(client, { accountId, actor: identityProvider, isDisabled: !active });
   if (!active) await endOperator(client, accountId);
   return changed instanceof Refused ? keyIds : [...keyIds, ...changed];

@@ -16,7 +16,7 @@ import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { noteFailures } from './noted-failures.ts';
 import type { openidSessions } from './openid-sessions.ts';
 import { limitPasskeys } from './passkeys.ts';
-import { assertBegunByProvider, hidePasswords } from './password-policy.ts';
+import { assertBegunByProvider, callbackPath, hidePasswords } from './password-policy.ts';
 import type { passwordRaceGuard } from './password-race-guard.ts';
 import { assertMaySignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
@@ -91,7 +91,8 @@ export const databaseHooks = (
     user: {
       create: {
         // Every way to create a user passes here.
-        before: async ({ email }) => assertMaySignUp(signUp, email),
+        before: async ({ email }, ctx) =>
+          assertMaySignUp(signUp, email, ctx?.path === callbackPath ? 'openid' : 'password'),
         after: ({ id, email, name }) => onSignUp({ id, email, name }),
       },
       update: {
@@ -115,6 +116,9 @@ export const databaseHooks = (
     account: {
       create: {
         before: async (row, ctx) => {
+          // better-auth stores a new way to sign in before the session that is refused. A link that stayed would prove, later, that the
+          // account belongs to the new holder of its address.
+          await assertEnabled(db, row.userId);
           providerSessions.noteIdToken(row, ctx);
           return withoutTokens(row);
         },

@@ -41,6 +41,8 @@ export interface AuthDependencies extends DatabaseDependencies, HookDependencies
    * address sets a password by mail, after the sessions have ended. A throw fails that request with 500.
    */
   readonly onClaimed: (userId: string) => Promise<void>;
+  /** Called when a password was set by mail, after the sessions have ended. A throw fails that request with 500. */
+  readonly onPasswordSet: (userId: string) => Promise<void>;
   /** Changes the address of a user, which a mailed link has proven. Resolves to false if another user has it. */
   readonly changeAddress: (userId: string, email: string) => Promise<boolean>;
   /** Deletes a user with their account. Returns why it cannot be done, or undefined. */
@@ -145,7 +147,19 @@ type UserStore = Pick<AuthContext['internalAdapter'], 'deleteUserSessions' | 'up
 
 /** `storeOf` returns the store of the instance that these options are for. */
 const emailAndPassword = (
-  { db, hasPasswords, mailer, mails, post, openid, devices, mailVerification, onClaimed, now }: AuthParts,
+  {
+    db,
+    hasPasswords,
+    mailer,
+    mails,
+    post,
+    openid,
+    devices,
+    mailVerification,
+    onClaimed,
+    onPasswordSet,
+    now,
+  }: AuthParts,
   storeOf: () => Promise<UserStore>,
 ) =>
   ({
@@ -171,6 +185,7 @@ const emailAndPassword = (
       const store = await storeOf();
       await voidProofs(db, user.id);
       await store.deleteUserSessions(user.id);
+      await onPasswordSet(user.id);
       if (!user.emailVerified) {
         await onClaimed(user.id);
         await store.updateUser(user.id, { emailVerified: true });

@@ -22,6 +22,8 @@ export type HookContext = GenericEndpointContext | null;
 
 export interface OpenidSessionsOptions {
   readonly db: AuthDatabase;
+  /** False: only the OpenID provider begins sessions. */
+  readonly hasPasswords: boolean;
   /** Undefined: no OpenID provider is configured. */
   readonly groupsClaim: string | undefined;
   /** Called after the provider has signed a user in, before the answer. A throw fails the sign-in. */
@@ -29,7 +31,7 @@ export interface OpenidSessionsOptions {
 }
 
 /** Ties sessions to the OpenID provider, which can end them. */
-export function openidSessions({ db, groupsClaim = 'groups', onOpenidSignIn }: OpenidSessionsOptions) {
+export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpenidSignIn }: OpenidSessionsOptions) {
   const claimsOf = new WeakMap<Request, OpenidClaims>();
 
   /** Keeps what a request's ID token says. better-auth stores a token only after it has verified it. */
@@ -49,13 +51,15 @@ export function openidSessions({ db, groupsClaim = 'groups', onOpenidSignIn }: O
    * Completes a session that was stored. Throws, and deletes it, if its user was disabled or signed out by the provider meanwhile.
    *
    * Interleavings: a logout or a disabled account is stored first, and then deletes sessions. This session is stored first, and then
-   * looks. So either this look sees the logout, or the logout sees this session.
+   * looks. So either this look sees the logout, or the logout sees this session. A session that a passkey renews may end before the new
+   * one is stored. No logout would find the new one, so it is refused if only the provider begins sessions.
    */
   const begun = async (
     { id, userId }: { readonly id: string; readonly userId: string },
     ctx: HookContext,
   ): Promise<void> => {
     const claims = ctx?.request && claimsOf.get(ctx.request);
+    let isWithoutProvider = claims === undefined;
     if (claims !== undefined) {
       const openid = { openidSid: claims.sid ?? null, openidAt: claims.issuedAt };
       await db.update(authSession).set(openid).where(eq(authSession.id, id));
@@ -63,9 +67,9 @@ export function openidSessions({ db, groupsClaim = 'groups', onOpenidSignIn }: O
     } else if (ctx?.path === passkeyPath) {
       // A passkey renews the session that it is shown in, so that a logout at the provider ends the new one, too.
       const before = await getSessionFromCtx(ctx);
-      if (before?.user.id === userId) await inheritOpenid(db, id, before.session.id);
+      if (before?.user.id === userId) isWithoutProvider = !(await inheritOpenid(db, id, before.session.id));
     }
-    const code = await refusalOf(db, { id, userId });
+    const code = isWithoutProvider && !hasPasswords ? 'signed_out' : await refusalOf(db, { id, userId });
     if (code === undefined) return;
     await db.delete(authSession).where(eq(authSession.id, id));
     throw new APIError('FORBIDDEN', { code, message: refusals[code] });
@@ -78,11 +82,13 @@ const refusals = {
   signed_out: 'The OpenID provider has ended this sign-in. Sign in again',
 } as const;
 
-async function inheritOpenid(db: AuthDatabase, id: string, from: string): Promise<void> {
-  await db.execute(
+/** Returns whether the session to inherit from is still there. */
+async function inheritOpenid(db: AuthDatabase, id: string, from: string): Promise<boolean> {
+  const { rowCount } = await db.execute(
     sql`update auth_session s set openid_sid = b.openid_sid, openid_at = b.openid_at from auth_session b
         where s.id = ${id} and b.id = ${from}`,
   );
+  return rowCount === 1;
 }
 
 /** Returns why a session must not be used. Disabling an account deletes its sessions. */

@@ -38,6 +38,7 @@ export async function authApp() {
       onSignUp,
       onIdentityChanged: async () => {},
       onClaimed: async () => {},
+      onPasswordSet: async () => {},
       changeAddress: async () => true,
       deleteAccount: async () => undefined,
       mailer: undefined,

@@ -101,13 +101,13 @@ export async function acceptInvitation(
   { maxima, now }: { readonly maxima: Maxima; readonly now: number },
 ): Promise<Accepted | Refused<NoOffer | AtMaximum | { readonly why: 'no_account' } | { readonly why: 'own' }>> {
   return inTransaction(pool, async (client) => {
-    // A deletion of the account waits until this is stored, or was before it. Locked first, as the deletion does.
+    const offer = await useOffer(client, invited, now);
+    if (offer instanceof Refused) return offer;
+    // A deletion of the account waits until this is stored, or was before it. Locked after the workspace, as everywhere.
     const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
       invited.accountId,
     ]);
     if (rowCount === 0) return refused('no_account');
-    const offer = await useOffer(client, invited, now);
-    if (offer instanceof Refused) return offer;
     const place = [offer.workspace_id, invited.accountId];
     if (offer.owner_id === invited.accountId) return refused('own');
     if (offer.role !== 'owner') {

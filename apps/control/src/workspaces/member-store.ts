@@ -54,8 +54,8 @@ export interface OfMember extends InWorkspace {
 export type NoChange = NoAccess | { readonly why: 'owner' } | { readonly why: 'no_member' };
 
 /**
- * Gives a member another role, which groups no longer change. A viewer cannot have keys, so a new viewer's keys are revoked. Returns
- * the keys' ids.
+ * Gives a member another role, which groups no longer change. What members choose for themselves, groups change again: otherwise an
+ * admin by a group could stay one without it. A viewer cannot have keys, so a new viewer's keys are revoked. Returns the keys' ids.
  */
 export async function changeRole(
   pool: pg.Pool,
@@ -67,10 +67,10 @@ export async function changeRole(
     if (workspace instanceof Refused) return workspace;
     if (memberId === workspace.accountId) return refused('owner');
     const { rows } = await client.query<Row>(
-      `update workspace_members m set role = $3, by_group = false from accounts a left join auth_user u on u.id = a.user_id
+      `update workspace_members m set role = $3, by_group = m.by_group and m.account_id = $4 from accounts a left join auth_user u on u.id = a.user_id
        where m.workspace_id = $1 and m.account_id = $2 and a.id = m.account_id
        returning m.account_id, u.email, m.role, m.by_group, m.created_at as joined_at, a.disabled_at is not null as is_disabled`,
-      [workspace.id, memberId, role],
+      [workspace.id, memberId, role, accountId],
     );
     const [row] = rows;
     if (row === undefined) return refused('no_member');

@@ -70,6 +70,19 @@ function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise<unkno
   );
 }
 
+// Ann is an admin by a group, and chooses her own role. Afterwards she leaves the group, which must still end it.
+it('a role of a group stays one if its holder chooses a role, and becomes that of a person if another one does', async () => {
+  const place = await shared();
+  const ann = await join(place, 'admin');
+  await pool.query('update workspace_members set by_group = true where account_id = $1', [ann.accountId]);
+  const own = await done(changeRole(pool, { ...as(ann, place), memberId: ann.accountId }, 'admin'));
+  expect(own.member.by_group).toBe(true);
+  const given = await done(changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'admin'));
+  expect(given.member.by_group).toBe(false);
+  const again = await done(changeRole(pool, { ...as(ann, place), memberId: ann.accountId }, 'member'));
+  expect(again.member.by_group).toBe(false);
+});
+
 describe('at the same time', () => {
   it('two admins demote each other: one succeeds, and the other is refused', async () => {
     const place = await shared();
@@ -105,6 +118,21 @@ describe('at the same time', () => {
       'no_invitation',
     ]);
     expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
+  });
+
+  // Whoever changes the roles of groups locks workspaces, and then accounts. Accepting waits for the workspace, and must not hold the
+  // account meanwhile.
+  it('an invitation is accepted and the account is changed beside its workspace: neither waits for the other', async () => {
+    const place = await shared();
+    const ann = await person();
+    const invited = await offer(place.owner, ann, place, 'member');
+    const waiting = 'select 1 from workspaces where id = ';
+    const held = {
+      ...{ rows: `${waiting}$1 for update`, values: [place.workspaceId], waiting },
+      meanwhile: (holder: pg.PoolClient) =>
+        holder.query('select from accounts where id = $1 for no key update', [ann.accountId]),
+    };
+    expect(await whileHeld(pool, held, [() => endOf(acceptOffer(pool, invited, now))])).toEqual(['done']);
   });
 
   it('an invitation is accepted and withdrawn: only one succeeds', async () => {

@@ -60,7 +60,7 @@ export const scimUserBodySchema = z.object({
   schemas: urnList.optional(),
   userName: present,
   externalId: present.optional(),
-  /** Default: true. */
+  /** Default: true, and in a change what it is. */
   active: flag.optional(),
   ...userAttributesSchema.shape,
 });

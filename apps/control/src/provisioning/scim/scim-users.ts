@@ -11,7 +11,7 @@ import { isUniqueViolation } from '../../database/failures.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { Refused, refused } from '../../database/refused.ts';
 import type { GroupRole } from '../../sessions/sign-in-settings.ts';
-import { applyPerson, findSignedIn, type ProvisionedPerson } from '../provisioned-people.ts';
+import { applyPerson, findSignedIn, isSubject, type ProvisionedPerson } from '../provisioned-people.ts';
 import type { Attributes } from './apply-patch.ts';
 import { readPage } from './scim-page.ts';
 
@@ -47,12 +47,15 @@ const select = `select s.id, s.user_name as "userName", s.external_id as "extern
       join scim_groups g on g.id = m.group_id where m.user_id = s.id order by g.id) as groups
   from scim_users s`;
 
+/** Filters find every address. People are matched only by those in `addresses`. */
+const hasEmail = `exists (select from jsonb_array_elements(s.attributes -> 'emails') e where lower(e ->> 'value') = lower($1))`;
+
 const comparisons = {
   username: 'lower(s.user_name) = lower($1)',
   externalid: 's.external_id = $1',
   id: 's.id::text = $1',
-  emails: 's.addresses @> array[lower($1)]',
-  'emails.value': 's.addresses @> array[lower($1)]',
+  emails: hasEmail,
+  'emails.value': hasEmail,
 };
 
 export const listUsers = (store: ScimStore, query: ScimListQuery) =>
@@ -73,13 +76,16 @@ export const createUser = (store: ScimStore, body: ScimUserBody): Promise<Writte
       const id = randomUUID();
       await client.query(
         'insert into scim_users (id, user_name, external_id, addresses, attributes, active) values ($1, $2, $3, $4, $5, $6)',
-        [id, ...columnsOf(body)],
+        [id, ...columnsOf(body, { active: true, addresses: [] })],
       );
       return settle(store, client, id);
     }),
   );
 
-/** Changes a person to what `change` makes of the present resource. */
+/**
+ * Changes a person to what `change` makes of the present resource. A request without `active` leaves it as it is: otherwise one that
+ * changes a name would let a person who left come back.
+ */
 export async function changeUser(
   store: ScimStore,
   id: string,
@@ -94,7 +100,7 @@ export async function changeUser(
       client.query(
         `update scim_users set user_name = $2, external_id = $3, addresses = $4, attributes = $5, active = $6, updated_at = now()
          where id = $1`,
-        [id, ...columnsOf(body)],
+        [id, ...columnsOf(body, row)],
       ),
     );
     return updated instanceof Refused ? updated : settle(store, client, id);
@@ -130,11 +136,20 @@ async function settle(store: ScimStore, client: pg.PoolClient, id: string): Prom
   return { resource: toUser(row, store), keyIds: await applyPerson(client, { ...row, accountId }, store) };
 }
 
-function columnsOf({ userName, externalId, active = true, displayName, name, emails }: ScimUserBody): unknown[] {
-  const addresses = [userName, ...(emails ?? []).map(({ value }) => value)]
+/**
+ * Returns the columns of a person. The provider vouches for the user name and the primary address. People may write other addresses
+ * themselves, in some providers, so they match nobody.
+ */
+function columnsOf(
+  { userName, externalId, active, displayName, name, emails }: ScimUserBody,
+  present: Pick<ProvisionedPerson, 'active' | 'addresses'>,
+): unknown[] {
+  const addresses = [userName, emails?.find(({ primary }) => primary)?.value ?? '']
     .filter((address) => address.includes('@'))
     .map((address) => address.toLowerCase());
-  return [userName, externalId ?? null, [...new Set(addresses)], JSON.stringify({ displayName, name, emails }), active];
+  const all = new Set([...addresses, ...present.addresses.filter(isSubject)]);
+  const attributes = JSON.stringify({ displayName, name, emails });
+  return [userName, externalId ?? null, [...all], attributes, active ?? present.active];
 }
 
 /** Returns a refusal if another resource has the name. */
