@@ -179,10 +179,10 @@ describe('an account with many keys', () => {
 
   it('and a budget that its owner is setting in the same moment: neither waits for the other', async () => {
     // Setting a budget locks the workspace, and then the account that pays. A deletion that locked the account first would wait for the
-    // workspace while it holds what the other needs.
+    // workspace while it holds what the other needs. Either may come first.
     const ann = await person();
     const set = () =>
-      done(
+      endOf(
         setBudget(
           pool,
           { accountId: ann.accountId, workspaceId: ann.defaultWorkspaceId, maxima: usualMaxima },
@@ -200,7 +200,8 @@ describe('an account with many keys', () => {
       },
       [set, remove],
     );
-    expect([budget, deletion]).toMatchObject([{ scope: 'workspace' }, { accountId: ann.accountId }]);
+    expect(['done', 'no_workspace']).toContain(budget);
+    expect(deletion).toEqual({ accountId: ann.accountId });
   });
 });
 
