@@ -73,7 +73,7 @@ await describeDashboard('routing', (stage) => {
     expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('1.5');
     await page.getByLabel('Input', { exact: true }).fill('1,5');
     await page
-      .getByText(/^Enter USD per million tokens/)
+      .getByText(/^Enter \$ per million tokens/)
       .first()
       .waitFor();
     await page.getByText('Correct the marked fields to save').waitFor();
