@@ -4,7 +4,7 @@ export const allowedSkips: readonly { readonly file: string; readonly why: strin
     file: `test/operate/deploy/${name}.test.ts`,
     why: 'installs a Debian as root, which takes ten minutes; SOTTO_TEST_IMAGES=1 asks for it',
   })),
-  ...['agents', 'scenes'].map((name) => ({
+  ...['agents', 'scenes', 'skill'].map((name) => ({
     file: `test/contract/agents/${name}.test.ts`,
     why: 'an agent that its registry does not give cannot be installed, and neither npm nor Debian has Goose',
   })),

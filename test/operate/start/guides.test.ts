@@ -125,7 +125,7 @@ it('docs/use/accounts-and-workspaces.md and budgets.md: their commands make a wo
   expect(stdout).toMatch(/"name":"notebook"[^}]*"credit_limit_usd":20,[^}]*"openai_compatible":false/);
   expect(stdout).toContain('"workspace":"Research and play","role":"member"');
   expect(stdout).toMatch(
-    /"email":"ann@people\.example","role":"member","joined_at":"[^"]+","disabled":false\}\],"next_cursor":null\}$/,
+    /"email":"ann@people\.example","role":"member","by_group":false,"joined_at":"[^"]+","disabled":false\}\],"next_cursor":null\}$/,
   );
   await until(() => started.output().includes('mail to ann@people.example'), 'the mail is printed');
   expect(started.output()).toMatch(/invites you to the workspace "Research and play" as member\..*\nsotto_inv_/s);

@@ -71,7 +71,6 @@ describe('npm start without any configuration, beside an Ollama', () => {
       await page.getByLabel('Email').fill(email);
       await page.getByLabel('Password').fill(password);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('button', { name: 'Create key' }).click();
       await expect.poll(() => page.getByLabel('Model', { exact: true }).inputValue()).toContain('ollama/qwen3-8b');
       await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
       await page.getByLabel('Your question').fill('Hello');

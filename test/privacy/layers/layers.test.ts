@@ -67,6 +67,7 @@ const sideDoors: readonly string[] = [
   '@sotto/attestation/measure',
   '@sotto/contract/control',
   '@sotto/contract/confidential',
+  '@sotto/contract/for-readers',
   '@sotto/client/playground',
   '@sotto/server/process-metrics',
 ];
