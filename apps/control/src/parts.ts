@@ -170,7 +170,7 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
       return isChanged;
     },
     onPasswordSet: async (userId) => {
-      // Whoever had the account before may have made a permission to withdraw credits, which no session is needed for.
+      // A stranger with a session may have made a permission to withdraw credits, which works without a session.
       await pool.query('delete from credit_codes where account_id = (select id from accounts where user_id = $1)', [
         userId,
       ]);

@@ -8,7 +8,7 @@ import { problemOfForeignRegistry, type RegistryBytes } from '../providers/check
 import { builtInRegistry, type ReadRegistry, readRegistry } from '../registry-file.ts';
 import { obtainSecrets } from './obtain-secrets.ts';
 
-/** What a broker has before its secrets. */
+/** The parts of a broker that are ready before its secrets. */
 export interface Machine {
   readonly attest: () => Promise<EvidenceProducer | undefined>;
   readonly registryFile: RegistryBytes;

@@ -13,7 +13,7 @@ export const workspaceMembers = pgTable(
     workspaceId: workspaceId(),
     accountId: accountId(),
     role: text('role', { enum: ['viewer', 'member', 'admin'] }).notNull(),
-    /** Whether a group of the identity provider gave the role. What people give is never changed by a group. */
+    /** Whether a group of the identity provider gave the role. A group never changes a role that a person gave. */
     byGroup: boolean('by_group').notNull().default(false),
     createdAt: createdAt(),
   },

@@ -18,7 +18,7 @@ export interface UsageOwner {
 }
 
 type Told = 'operation' | 'model' | 'attempts' | 'fallback' | 'estimated';
-/** A row of an account that somebody reads. Only wallets have quiet rows, which lack these fields. */
+/** A row of an account that people read. Only wallets have quiet rows, which lack these fields. */
 type Row = Omit<SqlRow<typeof usage>, 'account_id' | Told> & {
   readonly [Field in Told]: NonNullable<SqlRow<typeof usage>[Field]>;
 };

@@ -141,7 +141,7 @@ export function readUsd(typed: string): number | null | undefined {
   return usd !== undefined && usd <= mostUsd ? usd : undefined;
 }
 
-/** An amount as `readUsd` reads it, without an exponent or digits of rounding. Empty where there is none. */
+/** An amount as `readUsd` reads it, without an exponent or digits of rounding. An empty text without an amount. */
 export const typedUsd = (usd: number | null | undefined): string =>
   usd == null ? '' : usd.toFixed(9).replace(/\.?0+$/, '');
 
