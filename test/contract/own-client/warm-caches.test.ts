@@ -203,7 +203,7 @@ describe('the option --warm-caches', () => {
     };
     expect(await printed()).toContain('sotto proxy --warm-caches on\n');
     expect(await printed('--anonymous')).not.toContain('--warm-caches');
-    expect(await printed('--anonymous', '--warm-caches', 'on')).toContain('sotto proxy --warm-caches on\n');
+    expect(await printed('--anonymous', '--warm-caches', 'on')).toContain('sotto proxy --anonymous --warm-caches on\n');
   });
 
   // An SDK asks again after it gave up. The first try had an order, and lost its provider with the answer; the second has none. It may
