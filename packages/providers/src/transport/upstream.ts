@@ -115,8 +115,11 @@ export function openUpstream(
 class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #handler: UpstreamHandler;
   readonly #relayedNames: readonly string[] | undefined;
-  /** Returns how to send the call again after an answer of this status, if that could help. */
-  readonly #again: (status: number) => (() => void) | undefined;
+  /**
+   * Returns how to send the call again after an answer of this status, if that could help. It holds the body of the request, so the
+   * call forgets it when an answer begins.
+   */
+  #again: ((status: number) => (() => void) | undefined) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   /** The connections whose answers count no longer. */
   readonly #left = new WeakSet<Dispatcher.DispatchController>();
@@ -161,13 +164,14 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (this.#over || status < 200) return;
-    const again = this.#again(status);
+    const again = this.#again?.(status);
     if (again !== undefined) {
       this.#left.add(controller);
       controller.abort(aborted);
       again();
       return;
     }
+    this.#again = undefined;
     const encoding = headers['content-encoding'];
     // The status of a failed answer is enough, so its body may be compressed.
     if (status < 300 && encoding !== undefined && encoding !== 'identity') {
