@@ -1,7 +1,7 @@
 import { billingFileSchema } from '@sotto/control/testing';
 import { catalogFileSchema, registryFileSchema } from '@sotto/router';
 import { describeSettings, inlineParts, isSecretName, settingPaths, settingsSchemas } from '@sotto/server';
-import { z } from 'zod';
+import * as z from 'zod';
 
 interface Node {
   type?: string;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { readBillingSettings, readCreditKeysFile, readSignInSettings } from '@sotto/control';
 import { type Environment, readSettings, type Settings, type SettingsOf, settingsSchemas } from '@sotto/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { keep, readKept } from './kept-file.ts';
 
 /** The settings of `npm start`, by their variables. */

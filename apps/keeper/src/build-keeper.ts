@@ -3,7 +3,7 @@ import { type GatewayChallenge, type GatewayPins, type GatewayVerification, meet
 import { AddressLimit, createServer, readJsonBody, type ServerOptions, serveHealth } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KeeperEvents } from './events.ts';
 import { FileError } from './files.ts';
 import { Nonces } from './nonces.ts';

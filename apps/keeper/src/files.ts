@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util';
 import { type GatewayPins, gatewayPinsSchema } from '@sotto/attestation';
 import { isSecretName } from '@sotto/server';
 import { isOwnSecret, ownSecretProblem, parseJson, problemOf, repeatedName } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Thrown when a file of the keeper cannot be used. The message is one line and quotes no secret. */
 export class FileError extends Error {}

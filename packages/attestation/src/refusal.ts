@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /**
  * The reason why a check did not pass. Thrown only inside this package, to stop reading evidence. A `CheckList` turns

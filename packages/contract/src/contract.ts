@@ -1,5 +1,5 @@
 import type { ErrorType } from '@sotto/wire';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { RateLimitName } from './limits.ts';
 import type { MaximumName } from './maxima.ts';
 import type { AnswerDescription, Content, Credential, HeaderNote, Note } from './route.ts';

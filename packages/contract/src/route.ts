@@ -1,5 +1,5 @@
 import type { ErrorType } from '@sotto/wire';
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** A JSON schema (2020-12), as OpenAPI 3.1 takes it. */
 export interface JsonSchema {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The model servers that can be recognised by their own API. */
 export type ServerKind = 'ollama' | 'lmstudio' | 'llamacpp' | 'vllm';

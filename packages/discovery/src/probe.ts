@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Ask } from './model-server.ts';
 
 const chatSchema = z.looseObject({ choices: z.array(z.unknown()) });

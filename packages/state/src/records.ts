@@ -1,6 +1,6 @@
 import { catalogFileSchema } from '@sotto/router';
 import type { Preferences } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Signed } from './envelopes/sealing.ts';
 
 /** What a key has of its own: its permissions, and a reference to its account that only control can decrypt. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FileProblem, type FileResult, readYaml, readYamlAs } from './yaml.ts';
 
 const schema = z.strictObject({ owners: z.array(z.strictObject({ name: z.string(), age: z.int() })) });

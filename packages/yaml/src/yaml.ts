@@ -11,7 +11,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** One problem in a file. Lines count from 1. */
 export interface FileProblem {

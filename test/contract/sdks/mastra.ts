@@ -3,7 +3,7 @@ import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { breakOff, type ClientWorld, chatModel, cities, privateFetchOf, toolsSaid, weather } from './world.ts';
 
 /** Tests Mastra's agents: with a URL and a key, and with a model of the AI SDK, which accepts our `fetch`. */

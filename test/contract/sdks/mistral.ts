@@ -1,6 +1,6 @@
 import { HTTPClient, Mistral } from '@mistralai/mistralai';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { breakOff, type ClientWorld, cities, chatModel as model, privateFetchOf, toolsSaid, weather } from './world.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi there' }];

@@ -1,7 +1,7 @@
 import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { breakOff, type ClientWorld, chatModel, cities, openAiClients, toolsSaid, weather } from './world.ts';
 
 // Otherwise the library reports every run to OpenAI.

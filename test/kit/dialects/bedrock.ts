@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Asked, type AskedTurn, type Dialect, emptyTurn, one, type Says, words } from './dialect.ts';
 
 const cachePoint = z.strictObject({ cachePoint: z.strictObject({ type: z.literal('default') }) });

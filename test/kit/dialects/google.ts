@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Asked, type AskedTurn, type Dialect, emptyTurn, one, type Says, sse, words } from './dialect.ts';
 
 const thoughtSignature = z.string().optional();

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Asked, type AskedTurn, type Dialect, one, type Says, sse, words } from './dialect.ts';
 
 const text = z.strictObject({ type: z.literal('text'), text: z.string() });

@@ -23,7 +23,7 @@ import {
 } from '@sotto/state';
 import { readJson } from '@sotto/state/testing';
 import { initialPreferences, ServiceError } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 
 const key = Buffer.alloc(32, 7);

@@ -33,7 +33,7 @@ import {
   speechRequestSchema,
   ticketRequestSchema,
 } from '@sotto/wire';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
 import { chatSeeds, words } from './chat-seeds.ts';
 

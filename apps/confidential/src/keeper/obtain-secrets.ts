@@ -2,7 +2,7 @@ import type { KeySet } from '@sotto/attestation';
 import { EvidenceError, type EvidenceProducer } from '@sotto/attestation/producers';
 import { postJson } from '@sotto/server';
 import { parseJson } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BrokerEvents } from '../events.ts';
 import { makeEvidence } from '../gateway/make-evidence.ts';
 import { makeTlsKey } from '../tls/tls-key.ts';

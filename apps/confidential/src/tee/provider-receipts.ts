@@ -4,7 +4,7 @@ import { queryOf, signingAlgorithm, type Upstream, type UpstreamHandler } from '
 import type { Route } from '@sotto/router';
 import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import type { E2eeFamilyName } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
 

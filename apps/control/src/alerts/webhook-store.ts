@@ -6,7 +6,7 @@ import type {
   WebhookFormat,
 } from '@sotto/contract/control/alerts';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';

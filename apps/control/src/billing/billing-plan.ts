@@ -1,6 +1,6 @@
 import { type FeeTerms, type Nusd, nanoPerCent, topUpFee, usdToNusd } from '@sotto/money';
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const isWholeCents = (usd: number): boolean => {
   const nusd = usdToNusd(usd);

@@ -1,6 +1,6 @@
 import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { deletedByOperatorMail, deletePerson } from '../account-deletion/delete-person.ts';
 import { insertAccount } from '../accounts/ensure-account.ts';
 import { recordAct } from '../audit-log/record-act.ts';

@@ -1,6 +1,6 @@
 import { checkCatalog, importModels, readPriceFile, writeCatalog } from '@sotto/router';
 import { parseJson, providerIdSchema } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { counted } from '../counted.ts';
 import { CliError, type CliProcess, readIfPresent, replaceFile, today, UsageError } from './cli-process.ts';
 import {

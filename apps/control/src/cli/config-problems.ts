@@ -14,7 +14,7 @@ import {
   settingsSchemas,
 } from '@sotto/server';
 import type { FileProblem } from '@sotto/yaml';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { parseBilling } from '../billing/billing-plan.ts';
 import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { readConfig } from '../config.ts';

@@ -1,6 +1,6 @@
 import type { Imported } from '@sotto/router';
 import { isOwnSecret, ownSecretProblem, type PrivacyClass, privacyClassSchema } from '@sotto/wire';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { counted } from '../counted.ts';
 import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 

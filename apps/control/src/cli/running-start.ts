@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Environment, loadSettings, settingsSchemas } from '@sotto/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { databasePlace } from '../database/database-place.ts';
 
 const keptSchema = z.object({

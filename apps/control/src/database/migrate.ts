@@ -5,7 +5,7 @@ import { StartError } from '@sotto/server';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.resolve('@sotto/control/package.json')));
 

@@ -1,6 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { errorNotes, errorTable } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ApiDocument, describedRoute, routesOf } from './described-route.ts';
 import type { Documents } from './documents.ts';
 

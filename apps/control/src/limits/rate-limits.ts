@@ -4,7 +4,7 @@ import { networkOf } from '@sotto/server';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
-import { z } from 'zod';
+import * as z from 'zod';
 import { derivedKey } from '../sessions/session-secrets.ts';
 import { VerifiedCredentials, type VerifyCredentials } from './verified-credentials.ts';
 

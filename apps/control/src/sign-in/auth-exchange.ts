@@ -1,6 +1,6 @@
 import { parseJson, ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isScripted } from '../sessions/same-origin.ts';
 
 /** A request of a contract, with its parsed body. */

@@ -2,7 +2,7 @@ import type { PathOf } from '@sotto/contract';
 import type { ConfidentialContracts } from '@sotto/contract/confidential';
 import { postJson } from '@sotto/server';
 import { type ErrorType, errorTable, headerNames, parseJson, ServiceError } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Address, connectTo } from '../connect-to.ts';
 
 const limits = { timeoutMs: 45_000, maxBytes: 16 * 1024 * 1024 };

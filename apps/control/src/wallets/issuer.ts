@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 import { readFileOrPart, type Settings, type SettingsOf } from '@sotto/server';
 import { type CreditIssuer, creditChallenge, creditInput, creditSpki, nonceBytes, tokenInputBytes } from '@sotto/wire';
 import { readYamlAs } from '@sotto/yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Returns the file of the issuer's keys. Undefined: anonymous wallets are off. */
 export function readCreditKeysFile(

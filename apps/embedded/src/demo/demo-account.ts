@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createPerson, creditAccount, insertKey, openDatabase, setPassword } from '@sotto/control';
 import { hashSecret } from '@sotto/state';
-import { z } from 'zod';
+import * as z from 'zod';
 import { keep, readKept } from '../kept-file.ts';
 
 const keptSchema = z.object({

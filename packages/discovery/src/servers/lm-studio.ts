@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Ask, type Leave, loose, type ServedModel, tokens } from '../model-server.ts';
 
 const currentSchema = z.looseObject({

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { gpuOf } from './dstack-report.ts';
 import { ask, type EvidenceQuestion, NoEvidence, queryOf, type ShownEvidence } from './evidence-question.ts';
 

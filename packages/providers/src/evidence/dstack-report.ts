@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { hexSchema, infoSchema, type ShownMachine } from './evidence-question.ts';
 
 /** A report of NEAR AI's inference proxy or of dstack-vllm-proxy. The results of their own checks are left out. */

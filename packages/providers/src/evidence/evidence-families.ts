@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { z } from 'zod';
+import * as z from 'zod';
 import { askChutes } from './chutes.ts';
 import {
   type DstackReport,

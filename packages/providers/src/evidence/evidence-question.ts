@@ -1,5 +1,5 @@
 import { parseJson } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { asObject, asString } from '../json.ts';
 import type { Documents } from '../transport/documents.ts';
 

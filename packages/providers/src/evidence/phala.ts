@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { dstackReportSchema, machineOf, signingAlgorithm, signingOf } from './dstack-report.ts';
 import {
   ask,

@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Pool } from './undici-parts.ts';
 import type { UpstreamAddress } from './upstream.ts';
 
 /** A provider's answer to a GET. */
@@ -23,7 +23,7 @@ const defaultMaxBytes = 8 * 1024 * 1024;
 export function openDocuments({ baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress): Documents {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
-  const agent = new Agent({
+  const pool = new Pool(url.origin, {
     connections: 4,
     pipelining: 1,
     keepAliveTimeout: 10_000,
@@ -33,8 +33,7 @@ export function openDocuments({ baseUrl, headers, connectTimeoutMs, ca }: Upstre
   });
   return {
     async get(path, { atRoot = false, maxBytes = defaultMaxBytes } = {}) {
-      const { statusCode, body } = await agent.request({
-        origin: url.origin,
+      const { statusCode, body } = await pool.request({
         path: (atRoot ? '' : basePath) + path,
         method: 'GET',
         headers: [
@@ -58,6 +57,6 @@ export function openDocuments({ baseUrl, headers, connectTimeoutMs, ca }: Upstre
       }
       return { status: statusCode, body: Buffer.concat(pieces) };
     },
-    close: () => agent.destroy(),
+    close: () => pool.destroy(),
   };
 }

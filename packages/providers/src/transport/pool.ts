@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type LookupAddress, type LookupOptions, lookup as lookUp } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { buildConnector as connectors, Dispatcher } from 'undici';
+import { buildConnector, Pool } from './undici-parts.ts';
 
 /** Makes the connections of `openUpstream` to an origin. */
 export type MakePool = (origin: string, connectTimeoutMs: number) => Dispatcher;
@@ -16,7 +17,7 @@ export const plainPool =
     new Pool(origin, { ...settings, connect: { timeout, ca } });
 
 /** Makes a pool whose connections a function of ours opens or refuses. */
-const guardedPool = (origin: string, connect: buildConnector.connector): Pool =>
+const guardedPool = (origin: string, connect: connectors.connector): Pool =>
   new Pool(origin, { ...settings, allowH2: false, connect });
 
 export interface AttestedTls {

@@ -1,6 +1,6 @@
 import { type Price, usdPerMillionToPico, usdPerUnitToPico } from '@sotto/money';
 import { privacyClassSchema, providerIdSchema } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { chatParameters, rangedParameters } from '../parameters/parameter-names.ts';
 import { modelTypes } from './catalog.ts';
 

@@ -7,7 +7,7 @@ import {
   providerIdSchema,
 } from '@sotto/wire';
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ModelType, modelTypes } from './catalog.ts';
 import { extendsSchema } from './catalog-file.ts';
 import { extendRegistry } from './extend-built-in.ts';

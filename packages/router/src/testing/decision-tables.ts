@@ -1,6 +1,6 @@
 import { type Preferences, preferencesSchema, privacyClasses, providerPolicySchema, requestError } from '@sotto/wire';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Catalog, Model, Route } from '../catalog/catalog.ts';
 import type { RouteMeasurement } from '../health/measurement.ts';
 import { attemptsOf, planRequest } from '../plan/plan-request.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import * as kinds from './kinds.ts';
 import { type Environment, readSettings, type Settings } from './read-settings.ts';
 import { brokerEarlySchema, type SettingsOf, settingsSchemas } from './table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { describeSettings } from './describe-settings.ts';
 import * as setting from './kinds.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** One setting, for the reference page. */
 export interface SettingDescription {

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { compile } from '@fastify/proxy-addr';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** One schema per kind of setting. Each error completes a sentence that begins with "it": "takes a port number". */
 

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { FileProblem } from '@sotto/yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Environment, isSecretName, readSettings, type Settings, withSecretFiles } from './read-settings.ts';
 import type { Plane } from './setting-paths.ts';
 import {

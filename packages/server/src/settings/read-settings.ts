@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** The environment of a process. An empty value counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** The processes that read `sotto.yaml`. `start` is `npm start`, which runs control and the broker. */
 export type Plane = 'control' | 'broker' | 'keeper' | 'start';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Plane, Row } from './row.ts';
 import { billingRows } from './rows/billing.ts';
 import { evidenceRows } from './rows/evidence.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { monthPattern } from '../budgets.ts';
 import { type Keys, type Signed, sign, verify } from './sealing.ts';
 

@@ -9,7 +9,7 @@ import {
   usageErrors,
   usageStatuses,
 } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import { monthPattern } from '../budgets.ts';
 import { type Keys, type Signed, sign, verify } from './sealing.ts';
 

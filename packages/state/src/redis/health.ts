@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AttemptOutcome, failoverTable, type Penalty } from '@sotto/router';
-import { z } from 'zod';
+import * as z from 'zod';
 import { maxMeasurementRecords, measurementPageRecords, measurementsKeptHours } from '../bounds.ts';
 import type { HealthPort, MeasurementPage } from '../ports/index.ts';
 import { listReply, readJson } from '../steps/read-reply.ts';

@@ -1,5 +1,5 @@
 import { parseJson } from '@sotto/wire';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { StateUnavailableError } from '../unavailable.ts';
 
 /** Checks that a reply is a list. Anything else means that another program writes to this Redis. */

@@ -1,7 +1,7 @@
 import type { RailName, ReceiptAnswer, ReceiptPage } from '@sotto/contract/control/orders';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { receipts } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import { type PageQuery, pageOf, readCursor } from '../../serve/page-cursor.ts';

@@ -1,5 +1,5 @@
 import type { PayTo } from '@sotto/contract/control/wallets';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BtcpaySettings } from '../billing-settings.ts';
 import { RailRefusedError, RailUnavailableError } from './rail.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseJson } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BtcpaySettings } from '../billing-settings.ts';
 import type { BtcpayClient } from './btcpay-client.ts';
 import { observeInvoice } from './btcpay-rail.ts';

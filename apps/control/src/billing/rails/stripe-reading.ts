@@ -1,5 +1,5 @@
 import { type Nusd, nanoPerCent } from '@sotto/money';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RailEvent } from './rail.ts';
 
 // Parse loosely: a webhook endpoint may send another version of Stripe's API than our client uses.

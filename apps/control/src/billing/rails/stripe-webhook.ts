@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Delivery, type OrderPointer, type RailEvent, RailRefusedError, type WebhookReader } from './rail.ts';
 import { askStripe } from './stripe-client.ts';
 import {

@@ -2,7 +2,7 @@ import { appScopeSchema } from '@sotto/contract/control/connect';
 import { generationOf } from '@sotto/state';
 import { preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PresentedToken } from '../../credentials/presented-key.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectArtifacts } from '../../database/connect-schema.ts';

@@ -1,6 +1,6 @@
 import { type AppScope, appScopes } from '@sotto/contract/control/app-scopes';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Refused, refused } from '../../database/refused.ts';
 import { artifactId } from '../protocol/artifact-store.ts';
 import type { OidcProvider } from '../protocol/provider.ts';

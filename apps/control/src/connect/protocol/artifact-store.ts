@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectArtifacts } from '../../database/connect-schema.ts';
 import { derivedKey, openText, sealText } from '../../sessions/session-secrets.ts';

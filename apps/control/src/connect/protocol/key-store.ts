@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { JWK } from 'oidc-provider';
 import type pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectKeys } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';

@@ -1,6 +1,6 @@
 import type { PrivacyClass } from '@sotto/wire';
 import { writeYaml } from '@sotto/yaml';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { effortLadder } from '../../parameters/effort.ts';
 import { knownParameters } from '../../parameters/parameter-names.ts';
 import { type CatalogFileRoute, type catalogFileSchema, modelIdPattern } from '../catalog-file.ts';

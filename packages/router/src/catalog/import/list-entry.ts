@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Reads another vendor's list loosely: a field of an unexpected shape counts as absent. */
 const loose = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().catch(undefined);

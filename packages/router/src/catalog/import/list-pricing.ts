@@ -1,5 +1,5 @@
 import { shiftDecimal } from '@sotto/money';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type CatalogFileRoute, defined } from '../catalog-file.ts';
 import type { ListEntry } from './list-entry.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A file of other projects with the models and prices of many providers. */
 export interface PriceFile {

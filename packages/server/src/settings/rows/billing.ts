@@ -1,5 +1,5 @@
 import { maxNusd, nusdToDecimal, usdToNusd } from '@sotto/money';
-import { z } from 'zod';
+import * as z from 'zod';
 import { file, isSafeUrl } from '../kinds.ts';
 import { controlAndStart } from '../row.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { baseUrl, file, httpsOrigin } from '../kinds.ts';
 import { broker } from '../row.ts';
 

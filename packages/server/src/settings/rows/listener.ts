@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, file, onOff, origin, seconds } from '../kinds.ts';
 import { broker, keeper } from '../row.ts';
 

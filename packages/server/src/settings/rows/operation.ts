@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { addresses, logLevel, onOff, portOrOff, seconds, trustProxy, upTo } from '../kinds.ts';
 import { broker, control, controlAndBroker, rowOf, start } from '../row.ts';
 import { attestationModes } from './evidence.ts';

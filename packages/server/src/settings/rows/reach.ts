@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { hostPort, httpsOrigin, loopbackHosts, origin, port } from '../kinds.ts';
 import { broker, control, controlAndStart, keeper, start } from '../row.ts';
 

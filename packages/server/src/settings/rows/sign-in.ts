@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isSafeUrl } from '../kinds.ts';
 import { controlAndStart } from '../row.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { file, postgresUrl, redisUrl } from '../kinds.ts';
 import { broker, control, controlAndStart, rowOf, start } from '../row.ts';
 

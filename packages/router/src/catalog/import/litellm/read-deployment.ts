@@ -1,5 +1,5 @@
 import type { PrivacyClass } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RegistryProvider } from '../../registry.ts';
 import { type CatalogFileInput, importModels } from '../import-models.ts';
 import { litellmEntrySchema, litellmModel } from '../price-file.ts';
