@@ -34,6 +34,9 @@ const withServers = {
  */
 export default defineConfig({
   test: {
+    // A worker loads each module once for all its files. Tests mock no module, and restore each global that they replace. Modules
+    // beside them hold nothing that ends with a file.
+    isolate: false,
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
     maxWorkers: Math.max(1, Math.min(atOnce, Math.floor(memory / fileBytes))),
     reporters: ['default', './test/kit/summary.ts'],
@@ -49,8 +52,6 @@ export default defineConfig({
             'tools/fuzz/evidence.test.ts',
           ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
-          // A worker loads each module once for all its files. Unit tests mock no module, and restore each global that they replace.
-          isolate: false,
           // Properties try hundreds of inputs; a busy machine must not end them.
           testTimeout: 60_000,
         },

@@ -7,7 +7,7 @@ import { type Answer, completion, json } from './stand-in.ts';
 
 /** Runs `sotto run` with programs of a test as its agents, against a stand-in service. */
 
-export const stage = new CommandStage();
+export let stage: CommandStage;
 const pricing = { input: 1, output: 10 };
 export const listed = {
   ...{ id: model, object: 'model', model_type: 'text', name: model, context_length: 8000, max_output_tokens: 1000 },
@@ -23,10 +23,14 @@ export const controlAnswer: Answer = (_, response) =>
     expires_at: new Date(Date.now() + 300_000).toISOString(),
   });
 
-beforeEach(() => {
-  stage.service.onControl(controlAnswer);
-  stage.service.onBroker((_, response) => json(response.setHeader('x-router-privacy-class', 'private'), 200, paid));
-});
+/** A file of tests begins with this. */
+export function useAgents(): void {
+  stage = new CommandStage();
+  beforeEach(() => {
+    stage.service.onControl(controlAnswer);
+    stage.service.onBroker((_, response) => json(response.setHeader('x-router-privacy-class', 'private'), 200, paid));
+  });
+}
 
 /** Puts a program of this name before all others on the PATH, runs it by `sotto run`, and returns the run. */
 export async function run(

@@ -6,9 +6,11 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { runSotto } from '../../kit/run-sotto.ts';
 import { startWebProxy } from '../../kit/web-proxy.ts';
-import { asking, endOf, run, stage } from './run-agent.ts';
+import { asking, endOf, run, stage, useAgents } from './run-agent.ts';
 import { apiKey, model } from './stages.ts';
 import { json, refusal } from './stand-in.ts';
+
+useAgents();
 
 describe('sotto run', () => {
   it('gives the agent an address and a token, serves it privately, and says what the run cost', async () => {

@@ -1,8 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { asking, controlAnswer, endOf, listed, run, stage, usage } from './run-agent.ts';
+import { asking, controlAnswer, endOf, listed, run, stage, usage, useAgents } from './run-agent.ts';
 import { messages, model } from './stages.ts';
 import { completion, json, refusal } from './stand-in.ts';
+
+useAgents();
 
 describe('sotto run', () => {
   it('stops before a request that could exceed --max-cost, and tells the agent', async () => {

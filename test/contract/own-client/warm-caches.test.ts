@@ -7,9 +7,11 @@ import { type ProviderHandler, sendJson } from '../../kit/provider.ts';
 import { runSotto } from '../../kit/run-sotto.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
-import { asking, endOf, listed, run, stage as standIn } from './run-agent.ts';
+import { asking, endOf, listed, run, stage as standIn, useAgents } from './run-agent.ts';
 import { messages, model } from './stages.ts';
 import { completion, json } from './stand-in.ts';
+
+useAgents();
 
 const names = ['amber', 'birch', 'cedar'];
 const pricing = { input: 3, cached_input: 0.3, output: 15 };

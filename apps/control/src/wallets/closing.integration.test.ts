@@ -11,8 +11,11 @@ import {
   pool,
   refused,
   usd,
+  useWallets,
   withdrawCredits,
 } from './wallet-world.integration.ts';
+
+await useWallets();
 
 describeWallets('closing a wallet', (world) => {
   it('waits for requests, then turns the balance into credits with one draw, once', async () => {

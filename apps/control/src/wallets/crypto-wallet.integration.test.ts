@@ -12,7 +12,10 @@ import {
   pool,
   refused,
   usd,
+  useWallets,
 } from './wallet-world.integration.ts';
+
+await useWallets();
 
 describeWallets('a wallet that crypto paid for', (world) => {
   it('has its hashes alone: of an order and a deposit of them at once, one succeeds and the other changes nothing', async () => {

@@ -11,8 +11,11 @@ import {
   pool,
   refused,
   usd,
+  useWallets,
   withoutTransactions,
 } from './wallet-world.integration.ts';
+
+await useWallets();
 
 describeWallets('a deposit', (world) => {
   it('makes a wallet with 5 USD, whose key opens no compatibility mode, and is accepted again', async () => {

@@ -3,7 +3,20 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { readCreditKeysFile, readIssuer } from './issuer.ts';
-import { clock, credit, folder, issuer, issuerKeys, keyIdOf, pem, spkiOf, yamlOf } from './wallet-world.integration.ts';
+import {
+  clock,
+  credit,
+  folder,
+  issuer,
+  issuerKeys,
+  keyIdOf,
+  pem,
+  spkiOf,
+  useWallets,
+  yamlOf,
+} from './wallet-world.integration.ts';
+
+await useWallets();
 
 test.each([
   [{ ANONYMOUS_WALLETS: 'off', CREDIT_KEYS_FILE: '/x' }, undefined, { ok: true, settings: undefined }],

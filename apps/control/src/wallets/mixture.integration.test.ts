@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { ServiceError } from '@sotto/wire';
 import { expect, it } from 'vitest';
-import { describeWallets, usd, type World } from './wallet-world.integration.ts';
+import { describeWallets, usd, useWallets, type World } from './wallet-world.integration.ts';
+
+await useWallets();
 
 describeWallets('anonymous wallets', (world) => {
   it('gives wallets no waived charges, because making one costs nothing', async () => {

@@ -14,8 +14,9 @@ import {
   shards,
   signSettlement,
 } from '@sotto/state';
-import { noteSkip, redisSkipReason, startTestRedis, until } from '@sotto/test-servers';
+import { noteSkip, redisSkipReason, startTestRedis, type TestRedis, until } from '@sotto/test-servers';
 import { creditChallenge, creditInput, creditSpki } from '@sotto/wire';
+import type pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { parseBilling } from '../billing/billing-plan.ts';
@@ -40,11 +41,24 @@ import { type Issuer, readIssuer } from './issuer.ts';
 import { walletErrors } from './wallet-errors.ts';
 import { withdrawCredits as withdrawOrRefuse } from './withdraw-credits.ts';
 
-const redis = await startTestRedis();
-if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
+export let pool: pg.Pool;
+export let folder: string;
+export let issuer: Issuer;
+let redis: TestRedis | undefined;
 
-export const { pool } = await openTestDatabase();
-export const folder = await mkdtemp(join(tmpdir(), 'sotto-wallets-'));
+/** A file of tests begins with this. Its database, folder and issuer end with it. */
+export async function useWallets(): Promise<void> {
+  redis = await startTestRedis();
+  if (redis === undefined) noteSkip('anonymous wallets on a real Redis', redisSkipReason);
+  ({ pool } = await openTestDatabase());
+  folder = await mkdtemp(join(tmpdir(), 'sotto-wallets-'));
+  issuer = await writtenIssuer();
+  afterAll(async () => {
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+}
+
 export const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
 export const issuerKeys = [2026, 2027].map((year) => ({
   year,
@@ -70,12 +84,6 @@ async function writtenIssuer(): Promise<Issuer> {
   if (!read.ok) throw new Error(read.message);
   return read.settings;
 }
-export const issuer: Issuer = await writtenIssuer();
-
-afterAll(async () => {
-  await redis?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
 
 export const spkiOf = (key: KeyObject): Buffer => Buffer.from(creditSpki(key.export({ format: 'der', type: 'pkcs1' })));
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
@@ -328,17 +336,17 @@ export class World {
   }
 }
 
-const drivers = [
+const driversOn = (url: string | undefined) => [
   {
     driver: 'memory',
     start: async () => createMemoryState({ store: new MemoryStore(() => clock.now), newClient: controlClient }),
   },
-  ...(redis === undefined
+  ...(url === undefined
     ? []
     : [
         {
           driver: 'Redis',
-          start: async () => createRedisState({ url: redis.url, clock: () => clock.now, newClient: controlClient }),
+          start: async () => createRedisState({ url, clock: () => clock.now, newClient: controlClient }),
         },
       ]),
 ];
@@ -350,7 +358,7 @@ export const withoutTransactions = (): typeof pool =>
 
 /** Runs tests of anonymous wallets with the state in memory and in Redis. After each test the ledger must add up. */
 export function describeWallets(name: string, tests: (world: World) => void): void {
-  describe.each(drivers)(`${name}, with the state in $driver`, ({ start }) => {
+  describe.each(driversOn(redis?.url))(`${name}, with the state in $driver`, ({ start }) => {
     const world = new World();
     beforeEach(async () => {
       clock.now = Date.parse('2026-11-15T12:00:00Z');

@@ -20,9 +20,12 @@ import {
   pool,
   refused,
   usd,
+  useWallets,
   withdrawCredits,
 } from './wallet-world.integration.ts';
 import { lotsLeft } from './withdraw-credits.ts';
+
+await useWallets();
 
 describeWallets('a withdrawal', (world) => {
   it('moves 5 USD to the credits of the key, and signs the same batch the same way again', async () => {
