@@ -11,7 +11,7 @@ import { bothModes } from '../../kit/scenes/ways.ts';
 import { type TestAccount, until } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
 import type { StageSpec } from '../../kit/stage/spec.ts';
-import { textOf, usualCost } from '../../kit/stage/usual-answer.ts';
+import { textOf, usualAnswer, usualCost } from '../../kit/stage/usual-answer.ts';
 
 const timeouts = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 60_000 };
 const { connect_ms: connectMs, first_byte_ms: firstByteMs, idle_ms: idleMs } = timeouts;
@@ -237,8 +237,13 @@ await describeStage(
 
     it.concurrent('a provider that was too late is not paid: the client pays once, for the one that served', async () => {
       const scene = stage.scene('pair');
+      let late = (): void => {};
       scene.on('alpha', (request, response) => {
-        after(firstByteMs + 100, () => void answerChat()(request, response));
+        late = () => void answerChat()(request, response);
+      });
+      scene.on('beta', (request, response) => {
+        late();
+        return usualAnswer('beta')(request, response);
       });
       const charge = await chargeOf(stage.service, thrifty, async () => {
         for (const stream of [false, true]) {
