@@ -47,9 +47,9 @@ export function findStart(environment: Environment, databaseUrl: string | undefi
 function dataDirOf({ SOTTO_DATA_DIR, CONFIG_FILE }: Environment): string | undefined {
   const ownFile = inProject('sotto.yaml');
   const loaded = loadSettings({
-    ...{ plane: 'start', schema: settingsSchemas.start.pick({ SOTTO_DATA_DIR: true }) },
+    plane: 'start',
+    schema: settingsSchemas.start.pick({ SOTTO_DATA_DIR: true }),
     environment: { SOTTO_DATA_DIR, CONFIG_FILE: CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
-    readFile: (path) => readFileSync(path, 'utf8'),
   });
   return (loaded.ok && loaded.settings.SOTTO_DATA_DIR) || undefined;
 }

@@ -1,5 +1,5 @@
 import type { MemberRole } from '@sotto/contract/control/workspaces';
-import { type Environment, readSettings, type Settings, signInSchema } from '@sotto/server';
+import { type Environment, missingOf, readSettings, type Settings, signInSchema } from '@sotto/server';
 import type { SmtpSettings } from '../mail/smtp-mail.ts';
 import type { OpenidSettings } from './openid-provider.ts';
 import type { SignUpMode, SignUpSettings } from './sign-up-policy.ts';
@@ -67,14 +67,3 @@ export function readSignInSettings(
 
 /** Settings that mean nothing without an OpenID provider. Without it, `SIGN_IN_PASSWORD=off` would lock everyone out. */
 const needOpenid = ['SIGN_IN_PASSWORD', 'OIDC_SCOPES', 'OIDC_GROUPS_CLAIM', 'OIDC_ROLES', 'SCIM_TOKEN'] as const;
-
-function missingOf(
-  what: string,
-  env: Readonly<Record<string, unknown>>,
-  needed: readonly string[],
-): string | undefined {
-  const given = needed.find((name) => env[name] !== undefined);
-  const missing = needed.find((name) => env[name] === undefined);
-  if (given === undefined || missing === undefined) return undefined;
-  return `${missing} is not set: ${what} needs it beside ${given}`;
-}
