@@ -96,9 +96,6 @@ export function controlEvents(logger: Logger, now: () => number = () => performa
         isGivenUp ? 'budget alert given up' : 'budget alert not delivered; it is sent again',
       ),
     testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
-    /** Sign-up is open only because the deployment is older than `SIGN_UP`. */
-    signUpInherited: () =>
-      logger.warn('SIGN_UP is not set: everyone can sign up, as before. Set it to open, invited or closed'),
     /** The OAuth library failed. Its message may quote a request. */
     connectFailed: (error: unknown) => logger.error(traceOf(error), 'connected apps failed'),
     taskFailed(task: string, error: unknown) {

@@ -237,5 +237,5 @@ const authMethods = async ({
   passkey: hasPasswords,
   openid: openid ? { name: openid.name } : null,
   mail: mailer?.how ?? 'none',
-  sign_up: (await signUp.mode()).mode,
+  sign_up: signUp.mode,
 });

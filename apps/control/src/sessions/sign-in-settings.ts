@@ -2,7 +2,7 @@ import type { MemberRole } from '@sotto/contract/control/workspaces';
 import { type Environment, missingOf, readSettings, type Settings, signInSchema } from '@sotto/server';
 import type { SmtpSettings } from '../mail/smtp-mail.ts';
 import type { OpenidSettings } from './openid-provider.ts';
-import type { SignUpMode, SignUpSettings } from './sign-up-policy.ts';
+import type { SignUpSettings } from './sign-up-policy.ts';
 
 /** A group of the OpenID provider gives its people a role in a workspace. */
 export interface GroupRole {
@@ -25,14 +25,8 @@ export interface SignInSettings {
   readonly scimToken: string | undefined;
 }
 
-/**
- * Reads the settings of mail and of the OpenID provider. If one is half configured, the error names the missing
- * variable. `signUp` is the default of `SIGN_UP`.
- */
-export function readSignInSettings(
-  environment: Environment,
-  { signUp }: { readonly signUp?: SignUpMode } = {},
-): Settings<SignInSettings> {
+/** Reads the settings of mail and of the OpenID provider. If one is half configured, the error names the missing variable. */
+export function readSignInSettings(environment: Environment): Settings<SignInSettings> {
   const read = readSettings(signInSchema, environment);
   if (!read.ok) return read;
   const env = read.settings;
@@ -49,7 +43,7 @@ export function readSignInSettings(
     ok: true,
     settings: {
       hasPasswords: env.SIGN_IN_PASSWORD !== 'off',
-      signUp: { mode: env.SIGN_UP ?? signUp, domains: env.SIGN_UP_DOMAINS ?? [] },
+      signUp: { mode: env.SIGN_UP, domains: env.SIGN_UP_DOMAINS ?? [] },
       smtp: url && from ? { url, from } : undefined,
       openid:
         issuer && clientId && clientSecret && name

@@ -197,8 +197,6 @@ export type SignUpInvitationAnswer = z.infer<typeof signUpInvitationAnswerSchema
 /** Answer of `GET /operator/sign-up`. */
 export const signUpPolicyAnswerSchema = z.strictObject({
   mode: signUpModeSchema,
-  /** Whether the mode is `open` only because the deployment had users before there was a policy. */
-  is_inherited: z.boolean(),
   /** Empty: all. */
   domains: z.array(z.string()),
   invitations: z.array(signUpInvitationAnswerSchema),
