@@ -21,7 +21,6 @@ export interface RequestMeter {
     provider: string,
     call: { readonly ms: number; readonly error: string | undefined },
   ): void;
-  /** A request was answered. */
   answered(
     operation: Operation,
     answer: {
@@ -31,7 +30,6 @@ export interface RequestMeter {
       readonly error: string | undefined;
     },
   ): void;
-  /** A provider broke off a stream. */
   brokeOff(provider: string): void;
   /** The answer begins, this long after the request came. */
   answering(operation: Operation, ms: number): void;

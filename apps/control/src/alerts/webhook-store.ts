@@ -91,7 +91,6 @@ export async function setWebhook(
   });
 }
 
-/** Removes a workspace’s webhook. */
 export async function removeWebhook(
   { pool }: WebhookStore,
   caller: InWorkspace,

@@ -41,8 +41,8 @@ export const refusals = pgTable(
 /**
  * The usage of each request. A quiet one has nothing but its owner, its minute and its charge: all else is null. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
  *
- * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
- * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
+ * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. `usage/usage-months.ts` creates the
+ * partitions. It has no primary key, because random ids need no check.
  */
 export const usage = pgTable(
   'usage',

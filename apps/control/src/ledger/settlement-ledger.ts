@@ -14,7 +14,6 @@ export interface SetAside {
   readonly payload: string;
 }
 
-/** The ledger as the settler uses it. */
 export interface SettlementLedger {
   /** Books a batch, all or nothing, each settlement at most once. */
   book(batch: readonly AttributedSettlement[]): Promise<BookingResult>;

@@ -4,7 +4,6 @@ import type { AuthDatabase } from '../database/auth-schema.ts';
 import { type Mail, mailOf } from '../mail/mail.ts';
 import { voidProofs } from './email-proofs.ts';
 
-/** The link of a token to set a password. */
 export const setPasswordLink = (origin: string, token: string): string => `${origin}/reset-password#token=${token}`;
 
 const ignoreNotice = 'If this was not you, there is nothing to do.';

@@ -21,7 +21,6 @@ export interface SignInSettings {
   readonly openid: OpenidSettings | undefined;
   /** Which groups of the provider give a role in which workspace. */
   readonly groupRoles: readonly GroupRole[];
-  /** The bearer token of SCIM. */
   readonly scimToken: string | undefined;
 }
 

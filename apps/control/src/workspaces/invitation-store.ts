@@ -110,7 +110,6 @@ export async function listInvitations(
   });
 }
 
-/** Withdraws an invitation that is pending. */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,

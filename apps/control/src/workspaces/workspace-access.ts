@@ -17,7 +17,6 @@ export interface WorkspaceAccess {
   readonly createdAt: Date;
   readonly preferences: unknown;
   readonly policy: WorkspacePolicy;
-  /** Role of the caller. */
   readonly role: WorkspaceRole;
 }
 

@@ -38,7 +38,6 @@ export function listWorkspaces(
   });
 }
 
-/** Creates a workspace. */
 export async function createWorkspace(
   pool: pg.Pool,
   { accountId, maxima }: Creation,

@@ -8,7 +8,6 @@ export type WebhookFormat = z.infer<typeof format>;
 /** Where the budget alerts of a workspace are sent. */
 const webhookSchema = z.strictObject({ url: z.string(), format, created_at: instant });
 
-/** Answer of `GET /workspaces/:id/webhook`. */
 export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });
 export type AlertWebhookAnswer = z.infer<typeof alertWebhookAnswerSchema>;
 

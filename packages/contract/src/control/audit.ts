@@ -52,7 +52,6 @@ export type ActName = z.infer<typeof actNameSchema>;
 
 const actors = ['account', 'operator', 'command_line', 'identity_provider'] as const;
 
-/** An act in the audit log. */
 const actAnswerSchema = z.strictObject({
   id: z.uuid(),
   at: instant,

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 
-/** Answer of `GET /capabilities`. */
 export const capabilitiesAnswerSchema = z.strictObject({
   image_generation: z.strictObject({ enabled: z.boolean() }),
   speech_synthesis: z.strictObject({ enabled: z.boolean() }),
@@ -31,7 +30,6 @@ export const measurementsAnswerSchema = z.strictObject({
 });
 export type MeasurementsAnswer = z.infer<typeof measurementsAnswerSchema>;
 
-/** Query of `GET /models/uptime`. */
 export const uptimeQuerySchema = z.strictObject({
   model: z.string().max(256).meta({ description: 'A model id.', example: 'demo/chat' }),
 });

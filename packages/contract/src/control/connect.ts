@@ -85,7 +85,6 @@ export const appAnswerSchema = z.strictObject({
 });
 export type AppAnswer = z.infer<typeof appAnswerSchema>;
 
-/** Answer of `GET /connect/apps`. */
 export const appListAnswerSchema = pageOf(appAnswerSchema);
 
 /** Query of `GET /connect/grants`. Without a workspace, lists the grants of the account. */
@@ -102,7 +101,6 @@ export const grantAnswerSchema = z.strictObject({
   app: z.strictObject({ id: z.uuid(), name: z.string(), homepage: z.string() }),
   scopes: z.array(appScopeSchema),
   workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
-  /** The account that granted it. */
   granted_by: z.uuid(),
   key_id: z.uuid().describe('The key that usage lists the requests of the app under. Its secret does not exist.'),
   credit_limit_usd: z.number().nullable(),

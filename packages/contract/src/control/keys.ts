@@ -23,7 +23,6 @@ export const keyAnswerSchema = z.strictObject({
   name: z.string(),
   kind: z.enum(['inference', 'management']),
   workspace_id: z.uuid(),
-  /** The account that created it. */
   created_by: z.uuid(),
   preview: z.string(),
   credit_limit_usd: usd
@@ -83,7 +82,6 @@ const keyRules = {
   tokens_per_minute: perMinute.nullish(),
 };
 
-/** Body of `POST /keys`. */
 export const createKeySchema = z.strictObject({
   name: keyName,
   kind: z.enum(['inference', 'management']),

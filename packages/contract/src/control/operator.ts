@@ -77,7 +77,6 @@ export const operatorSpendAnswerSchema = z.strictObject({
 });
 export type OperatorSpendAnswer = z.infer<typeof operatorSpendAnswerSchema>;
 
-/** Query of `GET /operator/accounts`. */
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
   search: z
@@ -90,14 +89,12 @@ export const accountQuerySchema = z.strictObject({
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
 
-/** Body of `POST /operator/accounts/:id/credit`. */
 export const creditAccountSchema = z.strictObject({
   amount_usd: z.number().gt(0).max(1_000_000),
   /** An invoice number, for example. Each reference credits once. */
   reference: z.string().trim().min(1).max(200),
 });
 
-/** Body of `PUT /operator/accounts/:id/monthly-grant`. */
 export const setMonthlyGrantSchema = z.strictObject({
   amount_usd: z
     .number()
@@ -107,7 +104,6 @@ export const setMonthlyGrantSchema = z.strictObject({
     .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
 });
 
-/** Body of `POST /operator/accounts/:id/delete`. */
 export const deletePersonSchema = z.strictObject({
   email: z.string().trim().toLowerCase().max(254).describe('The address of the person, so that no other is deleted.'),
   with_workspaces: z
@@ -137,7 +133,6 @@ export const providerListAnswerSchema = z.strictObject({
 });
 export type ProviderListAnswer = z.infer<typeof providerListAnswerSchema>;
 
-/** A page of the orders of all accounts, for operators. */
 export const operatorOrderPageSchema = pageOf(
   orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() }),
 );
@@ -158,7 +153,6 @@ export const rejectedSettlementListAnswerSchema = z.strictObject({
 });
 export type RejectedSettlementListAnswer = z.infer<typeof rejectedSettlementListAnswerSchema>;
 
-/** Body of `POST /operator/rejected-settlements/:id/dismiss`. */
 export const dismissSettlementSchema = z.strictObject({ why: z.string().trim().min(1).max(500) });
 
 /** Answer of `GET /operator/books`: the differences that an audit of the ledger finds now. */
@@ -168,7 +162,6 @@ export const booksAnswerSchema = z.strictObject({
 });
 export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
 
-/** Query of `GET /operator/audit`. */
 export const operatorActQuerySchema = z
   .strictObject({
     ...actQueryFields,
@@ -185,7 +178,6 @@ export const operatorActQuerySchema = z
   .superRefine(refuseEmptyRange);
 export type OperatorActQuery = z.infer<typeof operatorActQuerySchema>;
 
-/** An address that an operator invited to sign up. */
 export const signUpInvitationAnswerSchema = z.strictObject({
   id: z.uuid(),
   email: z.string(),
@@ -194,7 +186,6 @@ export const signUpInvitationAnswerSchema = z.strictObject({
 });
 export type SignUpInvitationAnswer = z.infer<typeof signUpInvitationAnswerSchema>;
 
-/** Answer of `GET /operator/sign-up`. */
 export const signUpPolicyAnswerSchema = z.strictObject({
   mode: signUpModeSchema,
   /** Empty: all. */
@@ -202,7 +193,6 @@ export const signUpPolicyAnswerSchema = z.strictObject({
   invitations: z.array(signUpInvitationAnswerSchema),
 });
 
-/** Body of `POST /operator/invitations`. */
 export const inviteToSignUpSchema = z.strictObject({
   email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
 });

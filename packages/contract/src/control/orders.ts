@@ -71,7 +71,6 @@ const formId = z
   .string()
   .regex(/^[\w-]{16,64}$/, { error: 'must be 16 to 64 letters, digits, _ or -, made anew for each order' });
 
-/** Body of `POST /billing/orders`. */
 export const createOrderSchema = z.strictObject({
   package_id: packageId,
   rail: railName,
@@ -89,7 +88,6 @@ export const receiptQuerySchema = z.strictObject({
   format: z.enum(['json', 'html', 'pdf']).optional().describe('Overrides the header `accept`. The default is JSON.'),
 });
 
-/** Orders and receipts. */
 export const orderContracts = contracts({
   'POST /v1/billing/orders': {
     operationId: 'createOrder',

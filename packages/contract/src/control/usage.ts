@@ -226,7 +226,6 @@ export const refusalsAnswerSchema = z.strictObject({
 });
 export type RefusalsAnswer = z.infer<typeof refusalsAnswerSchema>;
 
-/** Balance and usage. */
 export const usageContracts = contracts({
   'GET /v1/balance': {
     operationId: 'getBalance',

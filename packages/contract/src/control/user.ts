@@ -4,17 +4,14 @@ import { ofAuth } from '../errors.ts';
 import { email } from '../fields.ts';
 import { done, ownPassword, personName } from './sessions.ts';
 
-/** Body of `POST /auth/delete-account`. */
 export const deleteAccountSchema = z.strictObject({
   /** The account's address, as a confirmation. */
   email: email,
   password: ownPassword,
 });
 
-/** Body of `POST /auth/update-user`. */
 export const updateUserSchema = z.strictObject({ name: personName });
 
-/** The user of an account. */
 export const userContracts = contracts({
   'POST /v1/auth/delete-account': {
     operationId: 'deleteAccount',

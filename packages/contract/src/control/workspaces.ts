@@ -22,7 +22,6 @@ export const workspaceListAnswerSchema = pageOf(workspaceAnswerSchema);
 
 const workspaceName = z.string().trim().min(1).max(100);
 
-/** Body of `POST /workspaces` and of `PATCH /workspaces/:id`. */
 export const workspaceNameSchema = z.strictObject({ name: workspaceName });
 
 /** A member of a workspace. `email` is null if the account has no user who signs in. */
@@ -66,7 +65,6 @@ export const budgetAnswerSchema = z.strictObject({
 });
 export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
 
-/** Answer of `GET /workspaces/:id/budgets`. */
 export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
 
 /** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
@@ -86,7 +84,6 @@ export const setBudgetSchema = z
   });
 export type SetBudget = z.infer<typeof setBudgetSchema>;
 
-/** Answer of `GET /workspaces/:id/budget-settings`. */
 export const budgetSettingsAnswerSchema = z.strictObject({
   alert_percents: z.array(z.int()).describe('The percents of a budget at which alerts are sent, ascending.'),
   member_budget_usd: z
@@ -96,7 +93,6 @@ export const budgetSettingsAnswerSchema = z.strictObject({
 });
 export type BudgetSettingsAnswer = z.infer<typeof budgetSettingsAnswerSchema>;
 
-/** Body of `PUT /workspaces/:id/budget-settings`. */
 export const setBudgetSettingsSchema = z.strictObject({
   alert_percents: z
     .array(z.int().min(1).max(100))
@@ -127,7 +123,6 @@ export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswer
 /** Answer of `POST /workspaces/:id/invitations`, the only one that has the token. */
 export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
 
-/** Answer of `GET /workspaces/:id/invitations`. */
 export const workspaceInvitationListAnswerSchema = pageOf(workspaceInvitationAnswerSchema);
 
 /** Body of `POST /workspaces/:id/invitations`. The role `owner` transfers the workspace. */

@@ -9,7 +9,6 @@ export interface BodyField {
   readonly required?: true;
   /** Null has a meaning of its own, such as "no limit". */
   readonly nullable?: true;
-  /** An email address. */
   readonly email?: true;
   readonly minLength?: number;
   readonly maxLength?: number;

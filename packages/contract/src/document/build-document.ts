@@ -98,7 +98,6 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
   return document;
 }
 
-/** Returns the headers that a part of the document refers to. */
 function headersReferredTo(part: unknown): Record<string, JsonSchema> {
   const text = JSON.stringify(part);
   return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
@@ -280,7 +279,6 @@ const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> 
       ]),
   );
 
-/** The credentials, as `securitySchemes` of the document. */
 const securitySchemes: Readonly<Record<Credential, JsonSchema>> = {
   inferenceKey: {
     type: 'http',

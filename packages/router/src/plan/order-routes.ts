@@ -5,7 +5,6 @@ import type { MergedPolicy, Sort } from '../policy/merge-policy.ts';
 import { strengthOf } from './route-facts.ts';
 import type { ScoredRoute } from './scored-route.ts';
 
-/** The current state of the routes. */
 export interface RouteStatus {
   readonly measurements: Measurements;
   readonly penalized: (route: Route) => boolean;

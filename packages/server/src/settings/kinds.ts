@@ -33,7 +33,6 @@ export const upTo = (what: string, max: number) => {
   return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
 };
 
-/** A number of seconds from 0 to `max`. */
 export const seconds = (max: number) => upTo('a number of seconds', max);
 
 /** Reads the settings of traces. Undefined: nothing is traced. */
@@ -253,5 +252,4 @@ export const addresses = z
     return list;
   });
 
-/** A switch: `on` or `off`. */
 export const onOff = z.enum(['on', 'off'], { error: 'takes `on` or `off`' });

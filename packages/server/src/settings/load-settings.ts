@@ -104,7 +104,6 @@ function fromFile(
   return { ok: true, settings: { variables, found, unread: plane === 'start' ? unreadByStart(read.value) : [] } };
 }
 
-/** Lists the problems of a file with their lines. */
 const listed = (file: string, problems: readonly FileProblem[]): string =>
   [`${file} has problems:`, ...problems.map(({ line, message }) => `  ${file}:${line}: ${message}`)].join('\n');
 
