@@ -84,7 +84,7 @@ const sameText = (one: unknown, other: unknown): boolean =>
 const names = [
   ...Object.keys({ ...scimUserBodySchema.shape, ...scimGroupBodySchema.shape }),
   ...['value', 'type', 'primary', 'display'],
-  ...['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'],
+  ...Object.keys(scimUserBodySchema.shape.name.unwrap().shape),
 ];
 
 /** Names of attributes do not depend on case (RFC 7643, 2.1). */
