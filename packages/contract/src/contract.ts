@@ -102,7 +102,6 @@ export type PathOf<Routes, Method extends string = string> = keyof Routes extend
     : never
   : never;
 
-/** The values of a path's parameters. */
 export type ParamsOf<Route> = Route extends { readonly params: infer Params }
   ? { readonly [Name in keyof Params]: string }
   : Readonly<Record<never, string>>;

@@ -5,7 +5,6 @@ import { describeLimits } from './limits.ts';
 import { type Maximum, maxima } from './maxima.ts';
 import { type AnswerDescription, type Credential, json, type Note, type RouteDescription } from './route.ts';
 
-/** Converts the routes of one tag for the document. */
 export const describeRoutes = (tag: string, routes: Contracts): RouteDescription[] =>
   Object.entries(routes).map(([key, contract]) =>
     describeRoute(tag, key, { ...contract, errors: errorsOf(key, contract) }),
@@ -66,7 +65,6 @@ function boundsOf({ limit, limits = [], maximum }: Contract): string[] {
   ];
 }
 
-/** Adds the bound of a parameter to its note. */
 const pathNote = ({ note, id, maxLength }: PathParameter): Note => ({
   ...(typeof note === 'string' ? { description: note } : note),
   ...(id === undefined ? { minLength: 1, maxLength } : { format: 'uuid' }),

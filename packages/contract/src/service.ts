@@ -94,7 +94,6 @@ export const documentationContracts = contracts({
   },
 });
 
-/** Control's pages for people. */
 export const pageContracts = contracts({
   'GET /': {
     operationId: 'getDashboard',

@@ -26,7 +26,6 @@ export interface WebhookStore {
   readonly sealing: Sealing;
 }
 
-/** The purpose for which the key of this store is derived. */
 export const webhookPurpose = 'sotto workspaces: webhooks';
 
 const webhookSchema = z.strictObject({ url: z.string(), secret: z.string() });

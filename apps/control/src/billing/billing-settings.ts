@@ -111,7 +111,6 @@ function contradictionOf(env: Pick<SettingsOf<'control'>, keyof typeof billingSc
   return rail && `${rail}, but BILLING is \`none\`: remove the way to pay, or set BILLING to prepaid`;
 }
 
-/** Path of the billing file that comes with control. */
 export const builtInBilling = fileURLToPath(
   new URL('billing.yaml', import.meta.resolve('@sotto/control/package.json')),
 );

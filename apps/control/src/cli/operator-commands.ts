@@ -31,7 +31,6 @@ const notGranted: Readonly<Partial<Record<GrantOutcome, (email: string) => strin
     `${email} has no second factor; its user must first sign in and add an authenticator app or a passkey on the account page`,
 };
 
-/** Makes a user an operator. */
 export async function operatorGrant(context: CliProcess, address: string | undefined): Promise<number> {
   const email = readAddress(address);
   const outcome = await withDatabase(context, (pool) => grantOperator(pool, { email, actor: commandLine }));

@@ -10,13 +10,11 @@ import type { Domain } from '../domain.ts';
 import { escaped } from '../serve/escaped.ts';
 
 export interface DashboardOptions {
-  /** The folder of the built page. */
   readonly folder: string;
   /** The broker’s public origin. The page requests completions and evidence from it. */
   readonly confidentialOrigin: string;
 }
 
-/** The dashboard’s page and files. */
 export interface Dashboard {
   /** Whether a path is one of the page’s files. */
   isFile(path: string): boolean;

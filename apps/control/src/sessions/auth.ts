@@ -217,7 +217,6 @@ const authPlugins = (parts: AuthParts) => {
   ];
 };
 
-/** The better-auth instance that `buildAuth` returns. */
 export type Auth = ReturnType<typeof buildAuth>;
 
 /** better-auth would read `*` and `?` in a trusted origin as patterns. */

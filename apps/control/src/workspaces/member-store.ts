@@ -44,7 +44,6 @@ export async function listMembers(
   });
 }
 
-/** A member of a workspace, and the caller's account. */
 export interface OfMember extends InWorkspace {
   readonly memberId: string;
 }

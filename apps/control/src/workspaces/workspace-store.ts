@@ -58,7 +58,6 @@ export async function createWorkspace(
   });
 }
 
-/** A workspace and the caller's account. */
 export interface InWorkspace {
   readonly accountId: string;
   readonly workspaceId: string;

@@ -80,7 +80,6 @@ export const createOrderSchema = z.strictObject({
 });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-/** Query of the lists of orders and receipts. */
 export const billingPageQuerySchema = z.strictObject(pageFields(100, 20));
 
 /** Query of one receipt. Without `format`, the `accept` header decides. */

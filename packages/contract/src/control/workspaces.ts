@@ -136,7 +136,6 @@ const id = { note: 'The id of a workspace of which you are a member.', id: 'work
 
 const memberId = { note: "The member's account id.", id: 'member' } as const;
 
-/** Workspaces, their members and invitations. */
 export const workspaceContracts = contracts({
   'GET /v1/workspaces': {
     operationId: 'listWorkspaces',

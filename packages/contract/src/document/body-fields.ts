@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { JsonSchema, OriginDescription } from '../route.ts';
 import { propertiesOf } from './json-schema.ts';
 
-/** What a body takes in one of its fields. */
 export interface BodyField {
   /** `other`: a choice, a list of objects, or anything else that a person does not type. */
   readonly type: 'text' | 'number' | 'integer' | 'texts' | 'other';

@@ -268,7 +268,6 @@ const headerRef = (name: string): string => `#/components/headers/${name}`;
 const headerRefs = (names: readonly string[]): Record<string, JsonSchema> =>
   Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
 
-/** An example of each error, with its default message. */
 const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> =>
   Object.fromEntries(
     [...new Set(types)]

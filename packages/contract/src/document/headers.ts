@@ -19,7 +19,6 @@ export const headersOfAll: Readonly<Record<string, Header>> = {
   [headerNames.requestId]: text('Id of this request. Name it when you report a problem.'),
 };
 
-/** Headers that errors may have. */
 export const headersOfErrors: Readonly<Record<string, Header>> = {
   ...headersOfAll,
   'retry-after': {

@@ -10,7 +10,6 @@ export interface RouteStatus {
   readonly penalized: (route: Route) => boolean;
 }
 
-/** A route with everything that decides its order. */
 export interface Arranged {
   readonly scored: ScoredRoute;
   /** Index of the entry in an explicit `order` that names it, or the number of entries if none does. */

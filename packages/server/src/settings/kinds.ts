@@ -221,7 +221,6 @@ function readSubnet(text: string): Subnet | undefined {
   return { address, family, bits: bits === undefined ? most : Number(bits) };
 }
 
-/** Names and addresses of loopback. */
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
 
 export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);
@@ -233,7 +232,6 @@ export function isSafeUrl(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
 }
 
-/** Addresses and networks, or `off`. */
 export const addresses = z
   .string()
   .default('off')
