@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { appScopes } from './app-scopes.ts';
@@ -170,11 +170,10 @@ const app = { note: 'The id of an enabled app of this account.', id: 'app' } as 
 const uid = { note: 'The id in the address of the consent page.', maxLength: 100 };
 
 /** Apps that an account has registered. */
-export const appContracts = contracts({
+export const appContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/connect/apps': {
     operationId: 'listApps',
     summary: 'List your apps',
-    credentials: ['session'],
     query: listQuerySchema,
     answer: appListAnswerSchema,
     returns: 'A page of the enabled apps of this account, oldest first.',
@@ -184,7 +183,6 @@ export const appContracts = contracts({
     operationId: 'createApp',
     summary: 'Register an app',
     description: 'Only this answer has the `client_secret` of a confidential app. A public app has no secret.',
-    credentials: ['session'],
     body: createAppSchema,
     status: 201,
     answer: appAnswerSchema,
@@ -206,7 +204,6 @@ export const appContracts = contracts({
     operationId: 'updateApp',
     summary: 'Change an app',
     description: 'A change of the redirect URIs ends all grants of the app.',
-    credentials: ['session'],
     params: { id: app },
     body: updateAppSchema,
     answer: appAnswerSchema,
@@ -217,7 +214,6 @@ export const appContracts = contracts({
     operationId: 'rotateAppSecret',
     summary: 'Rotate the secret of an app',
     description: 'The old secret stops working and all grants of the app end. Send `content-type: application/json`.',
-    credentials: ['session'],
     params: { id: app },
     body: 'optional',
     answer: appAnswerSchema,
@@ -228,7 +224,6 @@ export const appContracts = contracts({
     operationId: 'disableApp',
     summary: 'Disable an app',
     description: 'This cannot be undone. All grants of the app end.',
-    credentials: ['session'],
     params: { id: app },
     status: 204,
     returns: 'The app is disabled.',
@@ -236,13 +231,12 @@ export const appContracts = contracts({
 });
 
 /** Access that users granted to apps. */
-export const grantContracts = contracts({
+export const grantContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/connect/grants': {
     operationId: 'listGrants',
     summary: 'List grants',
     description:
       'Active grants first, then ended ones, newest first. With a workspace, lists the grants of all its members.',
-    credentials: ['session'],
     query: grantListQuerySchema,
     answer: grantListAnswerSchema,
     returns: 'The grants.',
@@ -253,7 +247,6 @@ export const grantContracts = contracts({
     summary: 'Disconnect an app',
     description:
       'For the user who granted access and for admins of the workspace. Tokens and unused tickets of the app stop working.',
-    credentials: ['session'],
     params: { id: { note: 'The id of a grant.', id: 'grant' } },
     status: 204,
     returns: 'The grant has ended.',
@@ -261,13 +254,11 @@ export const grantContracts = contracts({
 });
 
 /** The page on which a user allows or denies an app. */
-export const interactionContracts = contracts({
+export const interactionContracts = contractsWith({ credentials: ['session'], params: { uid } })({
   'GET /v1/connect/interactions/{uid}': {
     operationId: 'readInteraction',
     summary: 'Get the request of an app',
     description: 'Works in the browser in which the request began, for the first account that opens it.',
-    credentials: ['session'],
-    params: { uid },
     answer: interactionAnswerSchema,
     returns: 'The request.',
     errors: ['not_found', 'conflict', 'invalid_request'],
@@ -276,9 +267,7 @@ export const interactionContracts = contracts({
     operationId: 'answerInteraction',
     summary: 'Allow or deny an app',
     description: 'Redirect the browser to `redirect_to`, which leads back to the app.',
-    credentials: ['session'],
     maximum: 'keys',
-    params: { uid },
     body: answerInteractionSchema,
     answer: interactionDoneAnswerSchema,
     returns: 'The address to redirect to.',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
@@ -203,11 +203,10 @@ const account = { note: 'The id of an account.', id: 'account' } as const;
  * The administration of a deployment. Only operators may call these routes: other sessions get `not_found`. Acts also
  * need a second factor that was shown within five minutes.
  */
-export const operatorContracts = contracts({
+export const operatorContracts = contractsWith({ credentials: ['operator'] })({
   'GET /v1/operator/accounts': {
     operationId: 'listAccounts',
     summary: 'List accounts',
-    credentials: ['operator'],
     query: accountQuerySchema,
     answer: accountPageSchema,
     returns: 'A page of accounts, newest first.',
@@ -215,7 +214,6 @@ export const operatorContracts = contracts({
   'GET /v1/operator/accounts/{id}': {
     operationId: 'readAccount',
     summary: 'Get an account',
-    credentials: ['operator'],
     params: { id: account },
     answer: accountAnswerSchema,
     returns: 'The account.',
@@ -225,7 +223,6 @@ export const operatorContracts = contracts({
     summary: 'Get what each person used, by month and workspace',
     description:
       'Counts requests and cost. It shows no models, keys or single requests, and no anonymous wallets. People who left a workspace, and workspaces that were deleted, stay in it.',
-    credentials: ['operator'],
     query: operatorSpendQuerySchema,
     answer: operatorSpendAnswerSchema,
     returns: 'A page of the sums of each month, workspace and member, and the total, or every row as CSV.',
@@ -235,7 +232,6 @@ export const operatorContracts = contracts({
     operationId: 'creditAccount',
     summary: 'Credit an account',
     description: 'Each reference credits the account once.',
-    credentials: ['operator'],
     params: { id: account },
     body: creditAccountSchema,
     answer: accountAnswerSchema,
@@ -248,7 +244,6 @@ export const operatorContracts = contracts({
     summary: "Set an account's monthly grant",
     description:
       'A higher amount counts at once, a lower one from the next month. It has an effect only with `BILLING` `none`.',
-    credentials: ['operator'],
     params: { id: account },
     body: setMonthlyGrantSchema,
     answer: accountAnswerSchema,
@@ -259,7 +254,6 @@ export const operatorContracts = contracts({
     operationId: 'disableAccount',
     summary: 'Disable an account',
     description: 'Its keys stop and its sessions end at once. Its money stays.',
-    credentials: ['operator'],
     params: { id: account },
     body: 'optional',
     answer: accountAnswerSchema,
@@ -269,7 +263,6 @@ export const operatorContracts = contracts({
   'POST /v1/operator/accounts/{id}/enable': {
     operationId: 'enableAccount',
     summary: 'Enable an account',
-    credentials: ['operator'],
     params: { id: account },
     body: 'optional',
     answer: accountAnswerSchema,
@@ -280,7 +273,6 @@ export const operatorContracts = contracts({
     summary: 'Delete a person on request',
     description:
       'Does what `POST /auth/delete-account` does for its owner: ways to sign in, address, names, keys, workspaces and apps go at once, and the rest of the balance is forfeited. The ledger and usage stay, without a name. It cannot be undone.',
-    credentials: ['operator'],
     params: { id: account },
     body: deletePersonSchema,
     answer: accountAnswerSchema,
@@ -291,14 +283,12 @@ export const operatorContracts = contracts({
   'GET /v1/operator/providers': {
     operationId: 'listProviders',
     summary: 'List providers with their health and spend',
-    credentials: ['operator'],
     answer: providerListAnswerSchema,
     returns: 'The providers of the catalog.',
   },
   'GET /v1/operator/orders': {
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
-    credentials: ['operator'],
     query: billingPageQuerySchema,
     answer: operatorOrderPageSchema,
     returns: 'A page of orders, newest first.',
@@ -306,14 +296,12 @@ export const operatorContracts = contracts({
   'GET /v1/operator/rejected-settlements': {
     operationId: 'listRejectedSettlements',
     summary: 'List settlements that could not be booked',
-    credentials: ['operator'],
     answer: rejectedSettlementListAnswerSchema,
     returns: 'The unresolved settlements, oldest first.',
   },
   'POST /v1/operator/rejected-settlements/{id}/dismiss': {
     operationId: 'dismissSettlement',
     summary: 'Resolve a settlement that will not be booked',
-    credentials: ['operator'],
     params: { id: { note: 'The id of a rejected settlement.', id: 'settlement' } },
     body: dismissSettlementSchema,
     status: 204,
@@ -324,21 +312,18 @@ export const operatorContracts = contracts({
     operationId: 'auditBooks',
     summary: 'Audit the ledger',
     description: 'Recomputes every amount in the database. `sotto-control audit` also compares Redis.',
-    credentials: ['operator'],
     answer: booksAnswerSchema,
     returns: 'The differences.',
   },
   'GET /v1/operator/audit': {
     operationId: 'listActs',
     summary: 'List acts of operators and workspaces',
-    credentials: ['operator'],
     ...auditLog,
     query: operatorActQuerySchema,
   },
   'GET /v1/operator/sign-up': {
     operationId: 'getSignUpPolicy',
     summary: 'Get who may sign up',
-    credentials: ['operator'],
     answer: signUpPolicyAnswerSchema,
     returns: 'The policy, which the settings `SIGN_UP` and `SIGN_UP_DOMAINS` state, and the pending invitations.',
   },
@@ -346,7 +331,6 @@ export const operatorContracts = contracts({
     operationId: 'inviteToSignUp',
     summary: 'Invite an address to sign up',
     description: 'The address may be of any domain. The invitation is mailed if this deployment sends mail.',
-    credentials: ['operator'],
     body: inviteToSignUpSchema,
     status: 201,
     answer: signUpInvitationAnswerSchema,
@@ -356,7 +340,6 @@ export const operatorContracts = contracts({
   'DELETE /v1/operator/invitations/{id}': {
     operationId: 'withdrawSignUpInvitation',
     summary: 'Withdraw an invitation to sign up',
-    credentials: ['operator'],
     params: { id: { note: 'The id of a pending invitation.', id: 'invitation' } },
     status: 204,
     returns: 'The invitation is withdrawn.',

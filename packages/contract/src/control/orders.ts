@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { railNames } from './rail-names.ts';
@@ -87,13 +87,12 @@ export const receiptQuerySchema = z.strictObject({
   format: z.enum(['json', 'html', 'pdf']).optional().describe('Overrides the header `accept`. The default is JSON.'),
 });
 
-export const orderContracts = contracts({
+export const orderContracts = contractsWith({ credentials: ['session'] })({
   'POST /v1/billing/orders': {
     operationId: 'createOrder',
     summary: 'Order a package',
     description:
       'Send a new `form_id` with each order, and repeat it when you retry, for example after a timeout. An order with the same `form_id` is placed once, even if requests arrive at the same time. A different order with the same `form_id` gets 409 `conflict`. While the status is `created`, Sotto is setting up the payment: poll the order until it has a `checkout_url`.',
-    credentials: ['session'],
     body: createOrderSchema,
     status: 201,
     answer: orderAnswerSchema,
@@ -113,7 +112,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/orders': {
     operationId: 'listOrders',
     summary: 'List orders',
-    credentials: ['session'],
     query: billingPageQuerySchema,
     answer: orderPageSchema,
     returns: 'A page of orders, newest first.',
@@ -122,7 +120,6 @@ export const orderContracts = contracts({
     operationId: 'getOrder',
     summary: 'Get an order',
     description: 'Poll this while the order is `pending`.',
-    credentials: ['session'],
     params: { orderId: { note: 'The id of an order of this account.', id: 'order' } },
     answer: orderAnswerSchema,
     returns: 'The order.',
@@ -130,7 +127,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/receipts': {
     operationId: 'listReceipts',
     summary: 'List receipts and credit notes',
-    credentials: ['session'],
     query: billingPageQuerySchema,
     answer: receiptPageSchema,
     returns: 'A page of receipts, newest first.',
@@ -138,7 +134,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/receipts/{receiptNumber}': {
     operationId: 'getReceipt',
     summary: 'Get a receipt',
-    credentials: ['session'],
     params: { receiptNumber: { note: 'The number of a receipt of this account.', maxLength: 64 } },
     query: receiptQuerySchema,
     answer: receiptAnswerSchema,
