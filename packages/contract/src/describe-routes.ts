@@ -16,32 +16,15 @@ export const describeAsStated = (tag: string, routes: Contracts): RouteDescripti
 
 function describeRoute(tag: string, key: string, contract: Contract): RouteDescription {
   const [method = '', path = ''] = key.split(' ');
-  const {
-    operationId,
-    summary,
-    description,
-    credentials,
-    isOpenToAll,
-    params,
-    query,
-    headers,
-    otherAnswers = [],
-  } = contract;
+  const { operationId, summary, description, credentials, isOpenToAll, params, query, headers } = contract;
   return {
     method: method.toLowerCase() as RouteDescription['method'],
-    path,
-    operationId,
-    tag,
-    summary,
+    ...{ path, operationId, tag, summary, credentials, isOpenToAll, query, headers },
     description: [description, ...boundsOf(contract)].filter((each) => each !== undefined).join('\n\n') || undefined,
-    credentials,
-    isOpenToAll,
     pathParameters:
       params && Object.fromEntries(Object.entries(params).map(([name, param]) => [name, pathNote(param)])),
-    query,
-    headers,
     body: bodyOf(contract),
-    answers: [...ownAnswer(contract), ...otherAnswers],
+    answers: [...ownAnswer(contract), ...(contract.otherAnswers ?? [])],
     errors: contract.errors ?? [],
     errorContent: contract.errorContent,
     isOpenToPages: isOpenToPages(contract),

@@ -60,16 +60,10 @@ async function openStripe(
 }
 
 /** Assembles billing: its routes, its background tasks, and the webhooks that payment services call. */
-export async function buildBilling({
-  plan,
-  rails: settings,
-  monthlyGrantNusd,
-  pool,
-  events,
-  project,
-  origin,
-  now,
-}: BillingDependencies): Promise<Domain & Pick<WalletDependencies, 'orderWallet'>> {
+export async function buildBilling(
+  deps: BillingDependencies,
+): Promise<Domain & Pick<WalletDependencies, 'orderWallet'>> {
+  const { plan, rails: settings, monthlyGrantNusd, pool, events, project, origin, now } = deps;
   const { cards, webhook: stripe } = settings.stripe
     ? await openStripe(settings.stripe, { pool, origin, now })
     : noStripe;

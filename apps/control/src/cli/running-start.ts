@@ -29,15 +29,11 @@ const inProject = (name: string): string => fileURLToPath(new URL(`../../../../$
 export function findStart(environment: Environment, databaseUrl: string | undefined): RunningStart | undefined {
   try {
     const file = join(dataDirOf(environment) ?? inProject('.sotto'), 'control.json');
-    const {
-      pid,
-      config_file: configFile,
-      database,
-      settings,
-    } = keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const kept = keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
     // Throws if the process is gone: a kill leaves the file.
-    process.kill(pid, 0);
-    return databaseUrl && databasePlace(databaseUrl) !== database ? undefined : { configFile, settings };
+    process.kill(kept.pid, 0);
+    if (databaseUrl && databasePlace(databaseUrl) !== kept.database) return undefined;
+    return { configFile: kept.config_file, settings: kept.settings };
   } catch {
     return undefined;
   }

@@ -143,16 +143,8 @@ async function roleOfAddress(
   return rows[0]?.role;
 }
 
-const toAnswer = ({
-  id,
-  email,
-  role,
-  created_at: createdAt,
-  expires_at: expiresAt,
-}: Row): WorkspaceInvitationAnswer => ({
-  id,
-  email,
-  role,
-  created_at: createdAt.toISOString(),
-  expires_at: expiresAt.toISOString(),
+const toAnswer = (row: Row): WorkspaceInvitationAnswer => ({
+  ...{ id: row.id, email: row.email, role: row.role },
+  created_at: row.created_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
 });

@@ -132,18 +132,8 @@ export async function revokeRights(
   return role !== undefined && mayDo(role, 'useOwnKeys') ? [] : revokeWorkspaceKeys(client, workspaceId, memberId);
 }
 
-const toAnswer = ({
-  account_id,
-  email,
-  role,
-  by_group,
-  joined_at: joinedAt,
-  is_disabled: disabled,
-}: Row): WorkspaceMemberAnswer => ({
-  account_id,
-  email,
-  role,
-  by_group,
-  joined_at: joinedAt.toISOString(),
-  disabled,
+const toAnswer = (row: Row): WorkspaceMemberAnswer => ({
+  ...{ account_id: row.account_id, email: row.email, role: row.role, by_group: row.by_group },
+  joined_at: row.joined_at.toISOString(),
+  disabled: row.is_disabled,
 });

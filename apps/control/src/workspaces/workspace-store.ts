@@ -107,16 +107,9 @@ export async function deleteWorkspace(
 const fromRow = ({ created_at: createdAt, is_default: isDefault, ...row }: Row): WorkspaceAnswer =>
   toAnswer({ ...row, createdAt, isDefault });
 
-export const toAnswer = ({
-  id,
-  name,
-  isDefault,
-  role,
-  createdAt,
-}: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>): WorkspaceAnswer => ({
-  id,
-  name,
-  is_default: isDefault,
-  role,
-  created_at: createdAt.toISOString(),
+export const toAnswer = (
+  workspace: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>,
+): WorkspaceAnswer => ({
+  ...{ id: workspace.id, name: workspace.name, is_default: workspace.isDefault, role: workspace.role },
+  created_at: workspace.createdAt.toISOString(),
 });

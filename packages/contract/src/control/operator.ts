@@ -77,15 +77,11 @@ export const operatorSpendAnswerSchema = z.strictObject({
 });
 export type OperatorSpendAnswer = z.infer<typeof operatorSpendAnswerSchema>;
 
+const searched = z.string().trim().min(1).max(254).optional();
+
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
-  search: z
-    .string()
-    .trim()
-    .min(1)
-    .max(254)
-    .optional()
-    .describe('Only accounts whose address contains this text, or with this id.'),
+  search: searched.describe('Only accounts whose address contains this text, or with this id.'),
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
 
@@ -167,13 +163,7 @@ export const operatorActQuerySchema = z
     ...actQueryFields,
     account_id: z.uuid().optional().describe('Only acts that concern this account.'),
     workspace_id: z.uuid().optional().describe('Only acts in this workspace.'),
-    search: z
-      .string()
-      .trim()
-      .min(1)
-      .max(254)
-      .optional()
-      .describe('Only acts by or about accounts whose address contains this text, or with this id.'),
+    search: searched.describe('Only acts by or about accounts whose address contains this text, or with this id.'),
   })
   .superRefine(refuseEmptyRange);
 export type OperatorActQuery = z.infer<typeof operatorActQuerySchema>;

@@ -78,7 +78,6 @@ export const createOrderSchema = z.strictObject({
   /** Idempotency key: a repeated id returns the existing order. Without it, every request creates an order. */
   form_id: omittable(formId),
 });
-export type CreateOrder = z.infer<typeof createOrderSchema>;
 
 export const billingPageQuerySchema = z.strictObject(pageFields(100, 20));
 
