@@ -82,10 +82,7 @@ export async function buildBilling(
       serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
       serveWebhooks(serve, {
         orders,
-        readers: {
-          stripe,
-          btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay),
-        },
+        readers: { stripe, btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay) },
       });
     },
     tasks: (failed, due) => [

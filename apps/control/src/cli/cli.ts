@@ -52,11 +52,7 @@ const text = { type: 'string' } as const;
 
 const commands: Readonly<Record<string, Command>> = {
   serve: { usage: 'serve', summary: 'run the control plane', run: serve },
-  migrate: {
-    usage: 'migrate',
-    summary: 'update the database schema',
-    run: migrate,
-  },
+  migrate: { usage: 'migrate', summary: 'update the database schema', run: migrate },
   'catalog check': {
     usage: 'catalog check FILE [--registry FILE]',
     summary: 'check a catalog file, without a server, for errors and likely mistakes',
@@ -228,11 +224,7 @@ const commands: Readonly<Record<string, Command>> = {
     options: { search: text, act: text, actor: text, workspace: text, from: text, to: text, limit: text },
     run: (context, _, values) => actList(context, values),
   },
-  'order list': {
-    usage: 'order list',
-    summary: 'list the orders of all accounts, newest first',
-    run: orderList,
-  },
+  'order list': { usage: 'order list', summary: 'list the orders of all accounts, newest first', run: orderList },
   spend: {
     usage: 'spend [--from MONTH] [--to MONTH] [--format csv|json]',
     summary:
@@ -255,11 +247,7 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'take that role away',
     run: (context, [email]) => operatorRevoke(context, email),
   },
-  'operator list': {
-    usage: 'operator list',
-    summary: 'list the users who have that role',
-    run: operatorList,
-  },
+  'operator list': { usage: 'operator list', summary: 'list the users who have that role', run: operatorList },
   'key create': {
     usage: 'key create --account ID [--kind inference|management] [--name NAME] [--limit USD] [--no-compatibility]',
     summary: 'create a key and print it once',

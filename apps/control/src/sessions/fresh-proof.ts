@@ -92,12 +92,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
     endpoints: {
       confirmPassword: createAuthEndpoint(
         '/confirm-password',
-        {
-          method: 'POST',
-          body: passwordOnlySchema,
-          use: [sensitiveSessionMiddleware],
-          requireHeaders: true,
-        },
+        { method: 'POST', body: passwordOnlySchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
         async (ctx) => {
           const { session, user } = ctx.context.session;
           const credential = await ctx.context.internalAdapter.findCredentialAccount(user.id);

@@ -111,10 +111,7 @@ export async function endMembership(
     place,
   );
   if (rowCount === 0) return refused('no_member');
-  await removeBudgets(client, {
-    where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
-    values: place,
-  });
+  await removeBudgets(client, { where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default', values: place });
   return revokeRights(client, { workspaceId, memberId, role: undefined });
 }
 

@@ -68,13 +68,7 @@ export const statusAnswerSchema = z.strictObject({
   planes: z.strictObject({ control: planeHoursSchema, broker: planeHoursSchema }),
   /** Of all providers, the oldest hour first. */
   hours: hoursSchema,
-  providers: z.array(
-    z.strictObject({
-      provider: z.string(),
-      ...endsSchema,
-      hours: hoursSchema,
-    }),
-  ),
+  providers: z.array(z.strictObject({ provider: z.string(), ...endsSchema, hours: hoursSchema })),
 });
 export type StatusAnswer = z.infer<typeof statusAnswerSchema>;
 

@@ -24,9 +24,7 @@ const address = z.string().min(1).max(500).refine(isAppAddress, {
 const addresses = z
   .array(address)
   .max(20)
-  .refine((list) => new Set(list).size === list.length, {
-    error: 'must not name an address twice',
-  });
+  .refine((list) => new Set(list).size === list.length, { error: 'must not name an address twice' });
 
 // Users decide by this text, so it has no characters that hide or reverse the text around them.
 const appName = z

@@ -75,10 +75,7 @@ export const controlOrigin: OriginDescription = {
     { name: 'Catalog', description: 'Models, their routes and the measured health of these.' },
     { name: 'Routing', description: 'Routing preferences of workspaces, and their effect.' },
     { name: 'Account', description: 'Balance, usage and keys.' },
-    {
-      name: 'Workspaces',
-      description: 'Workspaces, their members, policies, invitations, budgets and webhooks.',
-    },
+    { name: 'Workspaces', description: 'Workspaces, their members, policies, invitations, budgets and webhooks.' },
     { name: 'Billing', description: 'Orders, receipts, settings.' },
     {
       name: 'Anonymous wallets',

@@ -183,9 +183,7 @@ export const signUpPolicyAnswerSchema = z.strictObject({
   invitations: z.array(signUpInvitationAnswerSchema),
 });
 
-export const inviteToSignUpSchema = z.strictObject({
-  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
-});
+export const inviteToSignUpSchema = z.strictObject({ email: z.string().trim().toLowerCase().max(254).pipe(z.email()) });
 
 const account = { note: 'The id of an account.', id: 'account' } as const;
 

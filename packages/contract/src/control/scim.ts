@@ -209,10 +209,7 @@ const userExample = {
   active: true,
 };
 const groupExample = { schemas: [scimUrns.group], displayName: 'Engineering', members: [] };
-const leavingExample = {
-  schemas: [scimUrns.patch],
-  Operations: [{ op: 'replace', path: 'active', value: false }],
-};
+const leavingExample = { schemas: [scimUrns.patch], Operations: [{ op: 'replace', path: 'active', value: false }] };
 const renamingExample = {
   schemas: [scimUrns.patch],
   Operations: [{ op: 'replace', path: 'displayName', value: 'Engineers' }],

@@ -272,10 +272,7 @@ export const workspaceContracts = contractsWith({ credentials: ['session'] })({
   'DELETE /v1/workspaces/{id}/invitations/{invitationId}': {
     operationId: 'withdrawInvitation',
     summary: 'Withdraw an invitation',
-    params: {
-      id,
-      invitationId: { note: 'The id of a pending invitation.', id: 'invitation' },
-    },
+    params: { id, invitationId: { note: 'The id of a pending invitation.', id: 'invitation' } },
     status: 204,
     returns: 'The invitation is withdrawn.',
   },
