@@ -1,6 +1,7 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthMiddleware } from 'better-auth/api';
+import { APIError } from 'better-auth/api';
 import type pg from 'pg';
+import { onPaths } from './on-paths.ts';
 
 /** How a person signs up: the provider has verified the address, or the person chose it together with a password. */
 type SignUpWay = 'openid' | 'password';
@@ -80,12 +81,9 @@ export const signUpGate = (policy: Pick<SignUpPolicy, 'admits'>) =>
     id: 'sotto-sign-up',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path === '/sign-up/email',
-          handler: createAuthMiddleware(async ({ body }) => {
-            if (typeof body?.email === 'string') await assertMaySignUp(policy, body.email, 'password');
-          }),
-        },
+        onPaths(['/sign-up/email'], async ({ body }) => {
+          if (typeof body?.email === 'string') await assertMaySignUp(policy, body.email, 'password');
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;
