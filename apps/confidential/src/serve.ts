@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BrokerConfig,
@@ -15,7 +14,6 @@ import {
   readEarlyConfig,
   StartError,
   setting,
-  settingsSchemas,
 } from '@sotto/server';
 import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { pino } from 'pino';
@@ -49,10 +47,7 @@ async function start(given: Environment): Promise<void> {
   // Before the broker runs, everything is about to be read anyway. Without a listener, the signal would end the process.
   let reload = (): void => {};
   process.on('SIGHUP', () => reload());
-  const loaded = loadSettings({
-    ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+  const loaded = loadSettings({ plane: 'broker', environment: given });
   if (!loaded.ok) throw new StartError(loaded.message);
   for (const warning of loaded.warnings) process.stderr.write(`sotto-confidential: warning: ${warning}\n`);
   const early = readEarlyConfig(loaded.settings);
@@ -124,10 +119,7 @@ async function start(given: Environment): Promise<void> {
  * were at the start. Throws a `StartError`.
  */
 async function readAgain(given: Environment, early: EarlyConfig, machine: Omit<Machine, 'registryFile'>) {
-  const loaded = loadSettings({
-    ...{ plane: 'broker', schema: settingsSchemas.broker, environment: given },
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+  const loaded = loadSettings({ plane: 'broker', environment: given });
   if (!loaded.ok) throw new StartError(loaded.message);
   const registryFile = await readRegistryFile(loaded.settings.PROVIDERS_FILE || undefined);
   const environment = await withReleased(loaded.settings, early, { ...machine, registryFile });

@@ -1,4 +1,4 @@
-import { type Settings, StartError } from '@sotto/server';
+import { required } from '@sotto/server';
 import { readBillingPlan } from './billing/billing-settings.ts';
 import type { ControlConfig } from './config.ts';
 import { smtpMail } from './mail/smtp-mail.ts';
@@ -17,9 +17,4 @@ export async function composeControl(
   const { smtp } = config.signIn;
   const mailer = smtp === undefined ? parts.mailer : smtpMail(smtp);
   return buildControl({ ...parts, config, plan, issuer, mailer });
-}
-
-function required<T>(read: Settings<T>): T {
-  if (!read.ok) throw new StartError(read.message);
-  return read.settings;
 }

@@ -1,4 +1,3 @@
-/** A host and a port to connect to. */
 export interface Address {
   readonly hostname: string;
   readonly port: number;

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import type { DueWork } from './database/due-work.ts';
 import type { Serve, ServeDependencies } from './serve/serve.ts';
 
-/** The context in which a domain registers its routes. */
 export interface RouteContext extends Omit<ServeDependencies, 'limits'> {
   readonly app: FastifyInstance;
   readonly serve: Serve;

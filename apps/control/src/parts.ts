@@ -36,7 +36,6 @@ export interface ControlOptions {
   readonly logger: Logger;
   /** Further origins whose pages may send requests with a session. */
   readonly trustedOrigins: readonly string[];
-  /** The content of BILLING_FILE. */
   readonly plan: BillingPlan;
   /** The issuer of credits, if anonymous wallets are on (ANONYMOUS_WALLETS). */
   readonly issuer?: Issuer | undefined;
@@ -64,7 +63,6 @@ export function openParts(options: ControlOptions): Parts {
 type Base = ReturnType<typeof openBase>;
 type Funds = ReturnType<typeof openFunds>;
 
-/** Opens what all parts share. */
 function openBase(options: ControlOptions) {
   const { config, state, logger, isAlone = false, now = Date.now } = options;
   const { origin } = config;

@@ -102,7 +102,7 @@ const appOf = (
 
 /** Returns how control starts and stops. */
 function runOf(
-  { keeper, settler, shards, signUp, tracing, sendMetrics, mailer, events, failed, phase, due, close }: Parts,
+  { keeper, settler, shards, tracing, sendMetrics, mailer, failed, phase, due, close }: Parts,
   app: FastifyInstance,
   { early, late }: Readonly<Record<'early' | 'late', readonly Domain[]>>,
 ): Pick<Control, 'start' | 'stop'> {
@@ -116,9 +116,6 @@ function runOf(
         if (!isMigrated || phase.isStopping) return;
         phase.hasDatabase = true;
         for (const task of lateTasks) task.start();
-        void signUp.mode().then(({ isInherited }) => {
-          if (isInherited) events.signUpInherited();
-        }, failed('sign-up'));
       });
     },
     async stop(leave) {

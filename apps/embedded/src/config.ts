@@ -26,7 +26,7 @@ export function readConfig(environment: Environment, projectDir: string): Settin
   const testRail = testRailOf(environment);
   const billing = readBillingSettings(environment, { testRail });
   if (!billing.ok) return billing;
-  const signIn = readSignInSettings(environment, { signUp: 'open' });
+  const signIn = readSignInSettings(environment);
   if (!signIn.ok) return signIn;
   const creditKeys = readCreditKeysFile(env, billing.settings);
   if (!creditKeys.ok) return creditKeys;
@@ -55,7 +55,6 @@ export function readConfig(environment: Environment, projectDir: string): Settin
       // In production, evidence that proves nothing would mislead clients.
       ATTESTATION: isProduction && env.ATTESTATION === 'auto' ? 'off' : env.ATTESTATION,
       BILLING_TEST_RAIL: env.BILLING_TEST_RAIL ?? testRail,
-      SIGN_UP: signIn.settings.signUp.mode,
       dataDir: resolve(env.SOTTO_DATA_DIR ?? join(projectDir, '.sotto')),
       given: environment,
     },

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage, loadSettings, StartError, settingsSchemas } from '@sotto/server';
+import { exitMessage, loadSettings, StartError } from '@sotto/server';
 import { readConfig } from './config.ts';
 import { startEverything } from './start.ts';
 
@@ -42,9 +42,8 @@ process.stderr.on('error', () => {});
 
 const ownFile = join(projectDir, 'sotto.yaml');
 const given = loadSettings({
-  ...{ plane: 'start', schema: settingsSchemas.start },
+  plane: 'start',
   environment: { ...process.env, CONFIG_FILE: process.env.CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
-  readFile: (path) => readFileSync(path, 'utf8'),
 });
 if (given.ok) for (const warning of given.warnings) process.stderr.write(`sotto: warning: ${warning}\n`);
 // Provider keys are read from process.env once the registry has named them.

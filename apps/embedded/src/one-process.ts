@@ -1,13 +1,6 @@
 import { AttestationError, composeBroker, openAttestation, readRegistryFile } from '@sotto/confidential';
 import { type Control, composeControl, printMail, readConfigWithoutRedis } from '@sotto/control';
-import {
-  createMetricsApp,
-  listenBacklog,
-  listenError,
-  readBrokerConfigWithoutRedis,
-  type Settings,
-  StartError,
-} from '@sotto/server';
+import { createMetricsApp, listenBacklog, listenError, readBrokerConfigWithoutRedis, required } from '@sotto/server';
 import { controlClient, createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import { type PlaneOptions, planeEnvironments } from './plane-environments.ts';
@@ -74,11 +67,6 @@ export async function startOneProcess(options: PlaneOptions): Promise<RunningPla
     },
     stop,
   };
-}
-
-function required<T>(read: Settings<T>): T {
-  if (!read.ok) throw new StartError(read.message);
-  return read.settings;
 }
 
 /**

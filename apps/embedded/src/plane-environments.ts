@@ -39,7 +39,6 @@ export function planeEnvironments({ config, ports, origins, databaseUrl, files, 
     PROVIDERS_FILE: files.registryFile,
     ATTESTATION: config.ATTESTATION,
     BILLING_TEST_RAIL: config.BILLING_TEST_RAIL,
-    SIGN_UP: config.SIGN_UP,
     // It asks for what only a deployment of two machines has.
     NODE_ENV: '',
   };

@@ -1,5 +1,4 @@
 import { constants } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { verifyGateway } from '@sotto/attestation';
 import {
   type Environment,
@@ -39,10 +38,7 @@ async function serve(environment: Environment): Promise<void> {
 }
 
 async function start(environment: Environment): Promise<void> {
-  const loaded = loadSettings({
-    ...{ plane: 'keeper', schema: settingsSchemas.keeper, environment },
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+  const loaded = loadSettings({ plane: 'keeper', environment });
   if (!loaded.ok) throw new StartError(loaded.message);
   for (const warning of loaded.warnings) process.stderr.write(`sotto-keeper: warning: ${warning}\n`);
   const read = readSettings(settingsSchemas.keeper, loaded.settings);

@@ -95,6 +95,14 @@ export type Contracts = Readonly<Record<RouteKey, Contract>>;
 /** Declares routes. The literals keep their types, so that the compiler can check handlers and callers. */
 export const contracts = <const Routes extends Contracts>(routes: Routes): Routes => routes;
 
+/** The same for routes that share some fields, such as their credentials. */
+export const contractsWith =
+  <const Common extends Partial<Contract>>(common: Common) =>
+  <const Routes extends Readonly<Record<RouteKey, Omit<Contract, keyof Common>>>>(routes: Routes) =>
+    Object.fromEntries(Object.entries(routes).map(([key, route]) => [key, { ...common, ...route }])) as {
+      readonly [Key in keyof Routes]: Common & Routes[Key];
+    };
+
 /** The paths of a set of contracts, with parameters in braces: all, or those of one method. */
 export type PathOf<Routes, Method extends string = string> = keyof Routes extends infer Key
   ? Key extends `${Method} ${infer Path}`
@@ -102,7 +110,6 @@ export type PathOf<Routes, Method extends string = string> = keyof Routes extend
     : never
   : never;
 
-/** The values of a path's parameters. */
 export type ParamsOf<Route> = Route extends { readonly params: infer Params }
   ? { readonly [Name in keyof Params]: string }
   : Readonly<Record<never, string>>;

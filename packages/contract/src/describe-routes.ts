@@ -5,7 +5,6 @@ import { describeLimits } from './limits.ts';
 import { type Maximum, maxima } from './maxima.ts';
 import { type AnswerDescription, type Credential, json, type Note, type RouteDescription } from './route.ts';
 
-/** Converts the routes of one tag for the document. */
 export const describeRoutes = (tag: string, routes: Contracts): RouteDescription[] =>
   Object.entries(routes).map(([key, contract]) =>
     describeRoute(tag, key, { ...contract, errors: errorsOf(key, contract) }),
@@ -17,32 +16,15 @@ export const describeAsStated = (tag: string, routes: Contracts): RouteDescripti
 
 function describeRoute(tag: string, key: string, contract: Contract): RouteDescription {
   const [method = '', path = ''] = key.split(' ');
-  const {
-    operationId,
-    summary,
-    description,
-    credentials,
-    isOpenToAll,
-    params,
-    query,
-    headers,
-    otherAnswers = [],
-  } = contract;
+  const { operationId, summary, description, credentials, isOpenToAll, params, query, headers } = contract;
   return {
     method: method.toLowerCase() as RouteDescription['method'],
-    path,
-    operationId,
-    tag,
-    summary,
+    ...{ path, operationId, tag, summary, credentials, isOpenToAll, query, headers },
     description: [description, ...boundsOf(contract)].filter((each) => each !== undefined).join('\n\n') || undefined,
-    credentials,
-    isOpenToAll,
     pathParameters:
       params && Object.fromEntries(Object.entries(params).map(([name, param]) => [name, pathNote(param)])),
-    query,
-    headers,
     body: bodyOf(contract),
-    answers: [...ownAnswer(contract), ...otherAnswers],
+    answers: [...ownAnswer(contract), ...(contract.otherAnswers ?? [])],
     errors: contract.errors ?? [],
     errorContent: contract.errorContent,
     isOpenToPages: isOpenToPages(contract),
@@ -66,7 +48,6 @@ function boundsOf({ limit, limits = [], maximum }: Contract): string[] {
   ];
 }
 
-/** Adds the bound of a parameter to its note. */
 const pathNote = ({ note, id, maxLength }: PathParameter): Note => ({
   ...(typeof note === 'string' ? { description: note } : note),
   ...(id === undefined ? { minLength: 1, maxLength } : { format: 'uuid' }),

@@ -1,8 +1,6 @@
 import type { ErrorType } from '@sotto/wire';
 
-/** Errors of every route. */
 export const anywhere = ['rate_limited', 'internal_error', 'service_unavailable'] as const satisfies ErrorType[];
-/** Errors of requests with a JSON body. */
 export const ofBodies = [
   'invalid_request',
   'payload_too_large',

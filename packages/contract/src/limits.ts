@@ -60,7 +60,6 @@ export const limitOf = (name: RateLimitName, setting: number): { readonly max: n
   return { max: Math.ceil(setting * factor), windowMs: windowsMs[window] };
 };
 
-/** Describes limits in one sentence. */
 export function describeLimits(names: readonly RateLimitName[]): string {
   const each = names.map((name) => {
     const { setting, factor, window, by }: RateLimit = rateLimits[name];

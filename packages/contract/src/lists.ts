@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-/** The fields of a query that pages a list. */
 export const pageFields = (most: number, usual: number) => ({
   limit: z.coerce.number().pipe(z.int().min(1).max(most)).default(usual).describe('Entries per page.'),
   cursor: z.string().min(1).max(200).optional().describe('`next_cursor` of the previous page.'),

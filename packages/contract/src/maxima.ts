@@ -30,7 +30,6 @@ export const maxima = {
 
 export type MaximumName = keyof typeof maxima;
 
-/** The maxima in force. */
 export type Maxima = Readonly<Record<MaximumName, number>>;
 
 /** The maxima of a deployment whose operator sets none. */

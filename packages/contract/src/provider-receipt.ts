@@ -10,7 +10,6 @@ export const providerReceiptSchema = z.strictObject({
   session_id: z.string().nullable(),
   request_sha256: z.string(),
   response_sha256: z.string(),
-  /** The signed text. */
   text: z.string(),
   signature: z.string(),
   signing_address: z.string(),

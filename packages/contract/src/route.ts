@@ -80,13 +80,11 @@ export const json = (schema: Content['schema'], example?: unknown): Content => (
   ...(example === undefined ? {} : { example }),
 });
 
-/** The rows of a list. */
 export const csv: Content = {
   mediaType: 'text/csv',
   schema: { type: 'string', description: 'RFC 4180, UTF-8, with a header row.' },
 };
 
-/** The note of a nonce that evidence is bound to. */
 export const nonceNote = {
   description: 'Exactly 64 hex digits, random and new for each verification.',
   example: '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0',

@@ -43,7 +43,6 @@ export const healthContracts = contracts({
   },
 });
 
-/** The description of an origin. */
 export const descriptionContracts = contracts({
   'GET /v1/openapi.json': {
     operationId: 'getOpenApi',
@@ -79,7 +78,6 @@ export const mcpMessageSchema = z.strictObject({
     .meta({ description: 'The arguments of the request.', 'x-max-bytes': maxControlBytes }),
 });
 
-/** The documentation for programs. */
 export const documentationContracts = contracts({
   'POST /v1/docs/mcp': {
     operationId: 'askDocumentation',
@@ -96,7 +94,6 @@ export const documentationContracts = contracts({
   },
 });
 
-/** Control's pages for people. */
 export const pageContracts = contracts({
   'GET /': {
     operationId: 'getDashboard',

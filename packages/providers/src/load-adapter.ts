@@ -11,5 +11,4 @@ const loaders: Readonly<Record<AdapterName, () => Promise<Adapter>>> = {
   cohere: async () => (await import('./cohere/cohere-adapter.ts')).cohereAdapter,
 };
 
-/** Returns the adapter with a name of the registry. */
 export const loadAdapter = (name: AdapterName): Promise<Adapter> => loaders[name]();

@@ -40,7 +40,7 @@ export type { TrustProxy } from './settings/kinds.ts';
 export * as setting from './settings/kinds.ts';
 export { type LoadedSettings, loadSettings, problemOfSetting } from './settings/load-settings.ts';
 export { planeEnvironment } from './settings/plane-environment.ts';
-export { type Environment, isSecretName, readSettings, type Settings } from './settings/read-settings.ts';
+export { type Environment, isSecretName, missingOf, readSettings, type Settings } from './settings/read-settings.ts';
 export { inlineParts, onlyVariables, type Plane, settingPaths } from './settings/setting-paths.ts';
 export {
   type FileSettings,
@@ -51,7 +51,7 @@ export {
   unreadByStart,
 } from './settings/settings-file.ts';
 export { billingSchema, type SettingsOf, settingsSchemas, signInSchema } from './settings/table.ts';
-export { StartError } from './start-error.ts';
+export { required, StartError } from './start-error.ts';
 export { openTlsFiles } from './tls-files.ts';
 export { genAiBuckets, genAiOperations, genAiProvider, httpBuckets } from './tracing/conventions.ts';
 export { openMetricsExport } from './tracing/metrics-export.ts';

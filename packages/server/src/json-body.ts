@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseJson, ServiceError } from '@sotto/wire';
+import { isObject, parseJson, ServiceError } from '@sotto/wire';
 
 /**
  * Parses a body that arrived as bytes. Throws `invalid_request` with a message of its own, because the parser’s message
@@ -19,9 +19,7 @@ export function readJsonBody(body: unknown): object {
   const text = body.toString('utf8', body.subarray(0, 3).equals(byteOrderMark) ? 3 : 0);
   const parsed = parseJson(text);
   if (parsed === undefined) throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new ServiceError('invalid_request', { message: 'The body must be a JSON object.' });
-  }
+  if (!isObject(parsed)) throw new ServiceError('invalid_request', { message: 'The body must be a JSON object.' });
   return parsed;
 }
 

@@ -7,10 +7,7 @@ interface Clock {
   readonly later: (run: () => void, ms: number) => unknown;
 }
 
-const processClock: Clock = {
-  now: () => performance.now(),
-  later: (run, ms) => setTimeout(run, ms).unref(),
-};
+const processClock: Clock = { now: () => performance.now(), later: (run, ms) => setTimeout(run, ms).unref() };
 
 /**
  * Limits log lines about a state that changes often to four a minute. A change that is held back is written when the minute is over, if

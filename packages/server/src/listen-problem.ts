@@ -28,7 +28,6 @@ export function listenError(error: unknown, port: string): unknown {
   return problem === undefined ? error : new StartError(problem);
 }
 
-/** The error as Node creates it. */
 interface ListenError extends Error {
   readonly code: string;
   readonly port: number;

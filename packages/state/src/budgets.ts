@@ -23,10 +23,8 @@ export const budgetScopeOf = (budgetId: string): BudgetScope => budgetScope(budg
 /** Returns the UTC month of a time in Unix ms: `YYYY-MM`. */
 export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 
-/** Returns the first month after this one. */
 export const monthAfter = (month: string): string => monthOf(Date.parse(`${month}-01T00:00:00Z`) + 31 * 86_400_000);
 
-/** Returns the last month before this one. */
 export const monthBefore = (month: string): string => monthOf(Date.parse(`${month}-01T00:00:00Z`) - 86_400_000);
 
 /** Months from the year 0000 on, as a broker may state them. */

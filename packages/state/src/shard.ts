@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 export const shardCount = 16;
 export const shards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard);
 
-/** Returns the shard of a wallet id. */
 export const shardOfWallet = (walletId: string): number => spread(walletId);
 
 /** Returns the shard of a key's index entry, which names the shard of the key's wallet. Depends only on the key's hash. */

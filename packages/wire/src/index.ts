@@ -84,7 +84,7 @@ export {
 export { nonceSchema, privacyClassSchema } from './field-schemas.ts';
 export { forbiddenKind } from './forbidden-kind.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
-export { asArray, asNumber, asObject, asObjects, asString, type JsonObject, parseJson } from './json.ts';
+export { asArray, asNumber, asObject, asObjects, asString, isObject, type JsonObject, parseJson } from './json.ts';
 export {
   allowsModel,
   assertModelsAllowed,

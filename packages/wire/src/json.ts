@@ -10,8 +10,10 @@ export function parseJson(text: string): unknown {
 /** An object of another party's JSON. The functions below return a value of the expected type, or undefined. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export const asObject = (value: unknown): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const asObject = (value: unknown): JsonObject | undefined => (isObject(value) ? value : undefined);
 
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
 
@@ -20,8 +22,4 @@ export const asString = (value: unknown): string | undefined => (typeof value ==
 export const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 /** Returns the objects of a list. Undefined for anything else than a list. */
-export const asObjects = (value: unknown): readonly JsonObject[] | undefined =>
-  asArray(value)?.flatMap((entry): JsonObject[] => {
-    const object = asObject(entry);
-    return object === undefined ? [] : [object];
-  });
+export const asObjects = (value: unknown): readonly JsonObject[] | undefined => asArray(value)?.filter(isObject);

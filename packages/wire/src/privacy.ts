@@ -7,7 +7,6 @@ const rank: Record<PrivacyClass, number> = { anonymous: 0, private: 1, tee: 2, e
 /** Negative if `a` is weaker than `b`, positive if it is stronger, 0 if they are equal. */
 export const comparePrivacy = (a: PrivacyClass, b: PrivacyClass): number => rank[a] - rank[b];
 
-/** Returns the strongest of the classes. */
 export function strongest(first: PrivacyClass, ...rest: (PrivacyClass | undefined)[]): PrivacyClass {
   let best = first;
   for (const next of rest) if (next !== undefined && comparePrivacy(next, best) > 0) best = next;

@@ -14,7 +14,7 @@ import { expectSoundLedger, usageOf } from '../../kit/books.ts';
 import { ask, bearer } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
 import { scripted } from '../../kit/scripted-provider.ts';
-import { get, post, send } from '../../kit/send.ts';
+import { get, send } from '../../kit/send.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { StageProviders } from '../../kit/stage/providers.ts';
 import { scriptedModel } from '../../kit/stage/scripted-model.ts';
@@ -52,7 +52,6 @@ beforeAll(async () => {
     databaseUrl: await restoredDatabase(),
     redisUrl: redis.url,
     ...providers.files,
-    environment: { SIGN_UP: '' },
   });
 });
 afterAll(async () => {
@@ -129,11 +128,4 @@ it('lets people sign in, keeps their workspace, and takes a budget for it', asyn
   expect((await get(url, owner)).json).toMatchObject({ data: [] });
   const budget = { limit_usd: 1, member_id: ben.accountId };
   expect(await send('PUT', url, { headers: owner, body: budget })).toMatchObject({ status: 200 });
-});
-
-it('leaves sign-up open, and says so at start', async (context) => {
-  if (service === undefined) return context.skip('no Redis');
-  expect(service.logs()).toContain('SIGN_UP');
-  const url = `${service.controlUrl}/auth/sign-up/email`;
-  expect((await post(url, { name: 'Cat', email: 'cat@company.example', password })).status).toBe(200);
 });

@@ -288,7 +288,6 @@ describe('an operator', () => {
     const { id } = (await visitor.post('/operator/invitations', { email: other })).json;
     expect((await visitor.get('/operator/sign-up')).json).toMatchObject({
       mode: 'invited',
-      is_inherited: false,
       domains: ['elsewhere.example'],
     });
     expect((await visitor.send('DELETE', `/operator/invitations/${id}`)).status).toBe(204);

@@ -56,22 +56,3 @@ it('SESSION_SECRET can be replaced: sessions go on, second factors move to the n
   const spent = await byCode.post('/auth/two-factor/verify-backup-code', { code: backupCodes[0] });
   expect(spent.status, spent.text).toBe(200);
 });
-
-it('a second factor from before secrets had versions goes on, whichever secret stands first', async () => {
-  const { email, uri } = await enrolled(world);
-  await world.pool.query(
-    `update auth_two_factor set secret = regexp_replace(secret, '^\\$ba\\$\\d+', '$ba$1'),
-       backup_codes = regexp_replace(backup_codes, '^\\$ba\\$\\d+', '$ba$1')`,
-  );
-  const stored = await storedFactors();
-  expect(stored.every((text) => text.startsWith('$ba$1$'))).toBe(true);
-  const later = await visitorOf([second, first]);
-  await until(
-    async () => (await storedFactors()).every((text) => !stored.includes(text)),
-    'the factors are sealed anew',
-  );
-  const answer = await later.post('/auth/sign-in/email', { email, password });
-  expect(answer.json).toMatchObject({ twoFactorRedirect: true });
-  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(uri, Date.now() + 30_000) });
-  expect(next.status, next.text).toBe(200);
-});

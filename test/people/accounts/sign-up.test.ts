@@ -178,16 +178,3 @@ describe('an account from the command line', () => {
     expect((await closed.visitor().post('/auth/reset-password', { token, newPassword: password })).status).toBe(400);
   });
 });
-
-describe('without SIGN_UP', () => {
-  it('a new deployment is by invitation, and one that had users stays open with a warning', async () => {
-    const unset = { mode: undefined, domains: [] };
-    const fresh = await world.another({ signUp: unset });
-    expect((await signUp(fresh, at('a.example'))).status).toBe(403);
-    expect(world.logs()).not.toContain('SIGN_UP is not set');
-    await world.pool.query('update deployment set signed_up_openly = true');
-    const upgraded = await world.another({ signUp: unset });
-    expect((await signUp(upgraded, at('a.example'))).status).toBe(200);
-    expect(world.logs()).toContain('SIGN_UP is not set');
-  });
-});

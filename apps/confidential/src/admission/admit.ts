@@ -53,7 +53,6 @@ export interface Admission {
   readonly isQuiet: boolean;
 }
 
-/** An admitted request and its question. */
 export interface Admitted<Question> {
   readonly admission: Admission;
   readonly question: Question;

@@ -20,7 +20,6 @@ export type AttemptResult<Success> =
   | { readonly ok: true; readonly success: Success }
   | ({ readonly ok: false } & AttemptFailure);
 
-/** One attempt of an operation. */
 export interface AttemptRun<Success> {
   readonly result: Promise<AttemptResult<Success>>;
   /** Whether the provider may have been called by now. If absent, it may have been from the start. */

@@ -10,7 +10,6 @@ interface ProviderParameters {
   /** Size in UTF-8 bytes, as JSON, of the parameters for providers of the registry. */
   readonly bytes: number;
   readonly stripReasoning: boolean;
-  /** Returns the parameters for a provider, by its public ID. */
   for(publicProviderId: string): Parameters;
   /**
    * Returns the refusal if a provider of one of these routes does not accept its parameters; undefined if all do.

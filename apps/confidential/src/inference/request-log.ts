@@ -73,7 +73,6 @@ export class RequestLog {
     this.#answeringProvider = publicProviderId;
   }
 
-  /** The provider broke off its stream. */
   brokeOff({ publicProviderId }: Route): void {
     this.#deps.meter.brokeOff(publicProviderId);
   }
@@ -157,7 +156,6 @@ export class RequestLog {
 
 const typeOf = (error: string | undefined): Attributes => (error === undefined ? {} : { 'error.type': error });
 
-/** Returns the status and the error of a refused request. */
 const refusalOf = (error: unknown) =>
   error instanceof ServiceError
     ? { status: error.status, error: error.type }

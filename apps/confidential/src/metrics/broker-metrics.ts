@@ -5,40 +5,6 @@ import { type Operation, operationAt, operationPaths } from '@sotto/wire';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { BrokerEvents } from '../events.ts';
 
-/** Receives the measurements of a request while it is served. Durations are in ms. */
-export interface RequestMeter {
-  /** The request was admitted, this long after it came. */
-  admitted(operation: Operation, ms: number): void;
-  /** A provider was called for the request and failed. */
-  failed(provider: string, outcome: AttemptOutcome): void;
-  /** A provider has output, this long after it was called: the first of a stream, or the whole answer. */
-  served(provider: string, answer: AnswerKind, ms: number): void;
-  /** A provider's stream began, this long after it was called. */
-  firstChunk(operation: Operation, provider: string, ms: number): void;
-  /** A call to a provider is over, after its answer or with an error. */
-  called(
-    operation: Operation,
-    provider: string,
-    call: { readonly ms: number; readonly error: string | undefined },
-  ): void;
-  /** A request was answered. */
-  answered(
-    operation: Operation,
-    answer: {
-      readonly ms: number;
-      readonly status: number;
-      readonly scheme: string;
-      readonly error: string | undefined;
-    },
-  ): void;
-  /** A provider broke off a stream. */
-  brokeOff(provider: string): void;
-  /** The answer begins, this long after the request came. */
-  answering(operation: Operation, ms: number): void;
-  /** The stream is over, after this many pieces. */
-  streamed(pieces: number): void;
-}
-
 /** How an answer comes from its provider: in pieces, so that its first output has a time of its own, or at once. */
 export type AnswerKind = 'streamed' | 'whole';
 const answerKinds: readonly AnswerKind[] = ['streamed', 'whole'];
@@ -63,11 +29,17 @@ export interface BrokerGauges {
 /** In seconds: from what a broker takes by itself to the time of a model that thinks. */
 const buckets = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** How long it took, in ms, and how it failed. */
+interface Outcome {
+  readonly ms: number;
+  readonly error: string | undefined;
+}
+
 /**
  * Counts for all requests together. No label tells a user, a key, a ticket, a model or content. No count is so fine
  * that one request could be told from the others.
  */
-export class BrokerMetrics implements RequestMeter {
+export class BrokerMetrics {
   readonly registry = new Registry();
   readonly #requests = this.#counter('sotto_requests_total', 'Requests that were answered, by status.', [
     'operation',
@@ -169,6 +141,7 @@ export class BrokerMetrics implements RequestMeter {
     return this;
   }
 
+  /** The request was admitted, this long after it came. */
   admitted(operation: Operation, ms: number): void {
     this.#admission.observe({ operation }, ms / 1000);
   }
@@ -180,25 +153,32 @@ export class BrokerMetrics implements RequestMeter {
     this.#brokenOff.inc({ provider }, 0);
   }
 
+  /** A provider was called for the request and failed. */
   failed(provider: string, outcome: AttemptOutcome): void {
     this.#attempts.inc({ provider, outcome });
   }
 
+  /** A provider has output, this long after it was called: the first of a stream, or the whole answer. */
   served(provider: string, answer: AnswerKind, ms: number): void {
     this.#attempts.inc({ provider, outcome: 'served' });
     this.#providerFirstByte.observe({ provider, answer }, ms / 1000);
   }
 
+  /** A provider's stream began, this long after it was called. */
   firstChunk(operation: Operation, provider: string, ms: number): void {
     this.#firstChunk.observe(callLabels(operation, provider), ms / 1000);
   }
 
-  called(operation: Operation, provider: string, { ms, error }: Parameters<RequestMeter['called']>[2]): void {
+  /** A call to a provider is over, after its answer or with an error. */
+  called(operation: Operation, provider: string, { ms, error }: Outcome): void {
     const duration = operation === 'embeddings' ? this.#embeddings : this.#inference;
     duration.observe({ ...callLabels(operation, provider), error_type: error ?? '' }, ms / 1000);
   }
 
-  answered(operation: Operation, { ms, status, scheme, error }: Parameters<RequestMeter['answered']>[1]): void {
+  answered(
+    operation: Operation,
+    { ms, status, scheme, error }: Outcome & { readonly status: number; readonly scheme: string },
+  ): void {
     const route = { http_request_method: 'POST', http_route: operationPaths[operation], url_scheme: scheme };
     this.#served.observe({ ...route, http_response_status_code: status, error_type: error ?? '' }, ms / 1000);
   }
@@ -207,10 +187,12 @@ export class BrokerMetrics implements RequestMeter {
     this.#brokenOff.inc({ provider });
   }
 
+  /** The answer begins, this long after the request came. */
   answering(operation: Operation, ms: number): void {
     this.#firstByte.observe({ operation }, ms / 1000);
   }
 
+  /** The stream is over, after this many pieces. */
   streamed(pieces: number): void {
     this.#pieces.inc(pieces);
   }
@@ -238,6 +220,9 @@ export class BrokerMetrics implements RequestMeter {
     return new Histogram({ name, help, labelNames, buckets: bounds, registers: [this.registry] });
   }
 }
+
+/** Receives the measurements of a request while it is served. Durations are in ms. */
+export type RequestMeter = Omit<BrokerMetrics, 'registry' | 'withProcess' | 'willCall' | 'counting'>;
 
 const callLabels = (operation: Operation, provider: string) => ({
   gen_ai_operation_name: genAiOperations[operation],

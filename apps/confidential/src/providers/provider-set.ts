@@ -57,7 +57,6 @@ export interface OpenProvidersOptions {
   readonly ca?: string | undefined;
 }
 
-/** Opens the providers of a registry. */
 export async function openProviders(
   registry: ProviderRegistry,
   { keyOf, onAddressRefused, onKeySetAside, ca, now, random }: OpenProvidersOptions,

@@ -29,7 +29,6 @@ interface Attempted {
   answered: Hash | undefined;
 }
 
-/** The request that a receipt is for. */
 export interface ReceiptOf {
   readonly secret: string;
   readonly operation: Operation;

@@ -3,7 +3,6 @@ import { type Documents, openDocuments } from '@sotto/providers';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import type { VerificationEngine } from './enclaves.ts';
 
-/** The sources of one provider's evidence. */
 export interface EvidenceSources {
   readonly documents: Documents;
   readonly vendors: ProviderVendors;

@@ -55,7 +55,6 @@ export class TlsKeeper {
     return new TlsKeeper(deps, { key, certificatePem: key.certificatePem, until: deps.now() + times.servedMs });
   }
 
-  /** The key and certificate to serve now. */
   get served(): { readonly key: string; readonly cert: string } {
     return { key: this.#served.key.keyPem, cert: this.#served.certificatePem };
   }

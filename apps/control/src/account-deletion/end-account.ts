@@ -38,10 +38,7 @@ export async function endAccount({ pool, projector }: EndingDependencies, accoun
        update api_keys set name = $2, tag = null from named where api_keys.id = named.id`,
       [accountId, 'Deleted key'],
     );
-    return {
-      keyIds: [...revoked, ...ended],
-      changed: revoked.length + grants.length + (renamed.rowCount ?? 0),
-    };
+    return { keyIds: [...revoked, ...ended], changed: revoked.length + grants.length + (renamed.rowCount ?? 0) };
   });
   await projectKeys(projector, keyIds);
   return changed > 0;

@@ -121,7 +121,6 @@ function alertMail(alert: AlertNow, to: string, origin: string): Mail {
   return mailOf(to, subject, [...sentences, 'Budgets and alerts:', `${origin}/budgets`]);
 }
 
-/** Builds the event of an alert. */
 function alertEvent(alert: AlertNow, origin: string): AlertEvent {
   const [limitNusd, spentNusd] = [BigInt(alert.limit_nusd), BigInt(alert.spent_nusd)];
   const isRefusal = alert.percent === refusalPercent;

@@ -9,11 +9,10 @@ import type pg from 'pg';
 import * as z from 'zod';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceWebhooks } from '../database/workspace-schema.ts';
 import type { Sealing } from '../sessions/session-secrets.ts';
-import { accessWorkspace, lockWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
+import { accessWorkspace, inWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
 import type { InWorkspace } from '../workspaces/workspace-store.ts';
 
 /** Where a workspace receives events, and the secret that signs them. */
@@ -27,7 +26,6 @@ export interface WebhookStore {
   readonly sealing: Sealing;
 }
 
-/** The purpose for which the key of this store is derived. */
 export const webhookPurpose = 'sotto workspaces: webhooks';
 
 const webhookSchema = z.strictObject({ url: z.string(), secret: z.string() });
@@ -72,9 +70,7 @@ export async function setWebhook(
   caller: InWorkspace,
   { url, format }: SetAlertWebhook,
 ): Promise<NewAlertWebhookAnswer | Refused<NoAccess>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, workspace) => {
     const { id: workspaceId } = workspace;
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const { rows } = await client.query<Pick<Row, 'created_at'>>(
@@ -91,14 +87,11 @@ export async function setWebhook(
   });
 }
 
-/** Removes a workspace’s webhook. */
 export async function removeWebhook(
   { pool }: WebhookStore,
   caller: InWorkspace,
 ): Promise<Refused<NoAccess | { readonly why: 'no_webhook' }> | undefined> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, workspace) => {
     const { id: workspaceId } = workspace;
     const removed = await client.query('delete from workspace_webhooks where workspace_id = $1', [workspaceId]);
     if (removed.rowCount === 0) return refused('no_webhook');

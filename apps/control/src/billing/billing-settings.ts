@@ -3,6 +3,7 @@ import type { Nusd } from '@sotto/money';
 import {
   billingSchema,
   type Environment,
+  missingOf,
   readFileOrPart,
   readSettings,
   type Settings,
@@ -50,8 +51,8 @@ export function readBillingSettings(
   if (!read.ok) return read;
   const env = read.settings;
   const missing =
-    missingOf('cards', env, ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'], ['STRIPE_API_URL']) ??
-    missingOf('crypto', env, ['BTCPAY_URL', 'BTCPAY_API_KEY', 'BTCPAY_STORE_ID', 'BTCPAY_WEBHOOK_SECRET'], []) ??
+    missingOf('payment by cards', env, ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'], ['STRIPE_API_URL']) ??
+    missingOf('payment by crypto', env, ['BTCPAY_URL', 'BTCPAY_API_KEY', 'BTCPAY_STORE_ID', 'BTCPAY_WEBHOOK_SECRET']) ??
     contradictionOf(env);
   if (missing !== undefined) return { ok: false, message: missing };
   const { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, BTCPAY_URL, BTCPAY_API_KEY, BTCPAY_STORE_ID } = env;
@@ -92,18 +93,6 @@ export async function readBillingPlan(file: string): Promise<Settings<BillingPla
   return { ok: false, message: `BILLING_FILE: ${file}:${problem?.line}: ${problem?.message}` };
 }
 
-function missingOf(
-  what: string,
-  env: Readonly<Record<string, unknown>>,
-  needed: readonly string[],
-  optional: readonly string[],
-): string | undefined {
-  const given = [...needed, ...optional].find((name) => env[name] !== undefined);
-  const missing = needed.find((name) => env[name] === undefined);
-  if (given === undefined || missing === undefined) return undefined;
-  return `${missing} is not set: payment by ${what} needs it beside ${given}`;
-}
-
 /** A deployment has either ways to pay or monthly grants. */
 function contradictionOf(env: Pick<SettingsOf<'control'>, keyof typeof billingSchema.shape>): string | undefined {
   if (env.BILLING === 'prepaid') {
@@ -122,7 +111,6 @@ function contradictionOf(env: Pick<SettingsOf<'control'>, keyof typeof billingSc
   return rail && `${rail}, but BILLING is \`none\`: remove the way to pay, or set BILLING to prepaid`;
 }
 
-/** Path of the billing file that comes with control. */
 export const builtInBilling = fileURLToPath(
   new URL('billing.yaml', import.meta.resolve('@sotto/control/package.json')),
 );

@@ -60,16 +60,10 @@ async function openStripe(
 }
 
 /** Assembles billing: its routes, its background tasks, and the webhooks that payment services call. */
-export async function buildBilling({
-  plan,
-  rails: settings,
-  monthlyGrantNusd,
-  pool,
-  events,
-  project,
-  origin,
-  now,
-}: BillingDependencies): Promise<Domain & Pick<WalletDependencies, 'orderWallet'>> {
+export async function buildBilling(
+  deps: BillingDependencies,
+): Promise<Domain & Pick<WalletDependencies, 'orderWallet'>> {
+  const { plan, rails: settings, monthlyGrantNusd, pool, events, project, origin, now } = deps;
   const { cards, webhook: stripe } = settings.stripe
     ? await openStripe(settings.stripe, { pool, origin, now })
     : noStripe;
@@ -88,10 +82,7 @@ export async function buildBilling({
       serveBilling(serve, { pool, orders, cards, monthlyGrantNusd, now });
       serveWebhooks(serve, {
         orders,
-        readers: {
-          stripe,
-          btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay),
-        },
+        readers: { stripe, btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay) },
       });
     },
     tasks: (failed, due) => [

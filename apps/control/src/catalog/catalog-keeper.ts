@@ -75,10 +75,7 @@ export class CatalogKeeper {
 
   status(): RouteStatus {
     const now = this.#deps.now();
-    return {
-      measurements: this.#measurements,
-      penalized: (route) => isPenalized(this.#penalties, route, now),
-    };
+    return { measurements: this.#measurements, penalized: (route) => isPenalized(this.#penalties, route, now) };
   }
 
   /** What requests with these preferences are planned with. Throws `service_unavailable` before there is a catalog. */

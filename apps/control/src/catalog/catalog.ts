@@ -32,7 +32,6 @@ export interface CatalogDependencies {
 const unaskedMs = 5_000;
 /** Announcements of this time are read together. */
 const gatherMs = 250;
-/** The pause after a failure. */
 const pauseMs = 500;
 const measureMs = 5_000;
 const figuresMs = 15_000;
@@ -70,7 +69,6 @@ export function buildCatalog(deps: CatalogDependencies): Domain {
 
 type Catalog = NonNullable<CatalogKeeper['catalog']>;
 
-/** The measurements of all routes. */
 interface Figures {
   readonly catalog: Catalog;
   readonly status: Omit<StatusAnswer, 'planes'>;

@@ -31,7 +31,7 @@ import {
 } from './cli-process.ts';
 
 /** Creates an account for a person, who signs in, or one with only a name, for programs. */
-export async function accountCreate(context: CliProcess, email: string | undefined, name: Option): Promise<number> {
+export async function accountCreate(context: CliProcess, email: string | undefined, name: Option): Promise<void> {
   if (email !== undefined) return createForPerson(context, email, name);
   if (typeof name !== 'string' || name.trim() === '')
     throw new UsageError('an email address is missing; for an account that only programs use, set --name instead');
@@ -42,10 +42,9 @@ export async function accountCreate(context: CliProcess, email: string | undefin
   });
   // The id alone, because scripts keep it for the next command.
   context.out(accountId);
-  return 0;
 }
 
-async function createForPerson(context: CliProcess, given: string, name: Option): Promise<number> {
+async function createForPerson(context: CliProcess, given: string, name: Option): Promise<void> {
   const email = readAddress(given);
   const { origin, signIn } = required(readLinkSettings(context.environment));
   const { openid } = signIn;
@@ -59,13 +58,12 @@ async function createForPerson(context: CliProcess, given: string, name: Option)
   context.out(`account: ${accountId}`);
   if (token === undefined) {
     context.out(`sign in with ${openid?.name} at ${origin}/sign-in, by the address ${email}`);
-    return 0;
+    return;
   }
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
-  if (signIn.smtp === undefined) return 0;
+  if (signIn.smtp === undefined) return;
   await mailNow(signIn.smtp, origin, authMails(origin).created(email, token), 'link');
   context.out(`the link was mailed to ${email}`);
-  return 0;
 }
 
 /** Sends a mail without another attempt. If that fails, the user has to pass on what it says. */
@@ -86,7 +84,7 @@ export async function mailNow(
 }
 
 /** Prints a new link to set a password, for a person whose first one has expired or was lost. */
-export async function accountLink(context: CliProcess, given: string | undefined): Promise<number> {
+export async function accountLink(context: CliProcess, given: string | undefined): Promise<void> {
   const email = readAddress(given);
   const { origin, signIn } = required(readLinkSettings(context.environment));
   if (!signIn.hasPasswords)
@@ -98,7 +96,6 @@ export async function accountLink(context: CliProcess, given: string | undefined
     return makePasswordLink(client, user.userId, Date.now());
   });
   context.out(`set a password within a day: ${setPasswordLink(origin, token)}`);
-  return 0;
 }
 
 /** Reads an email address of the command line. */
@@ -109,7 +106,7 @@ export function readAddress(given: string | undefined): string {
 }
 
 /** Lists accounts, newest first: id, address, state, balance, charges of this month, last day used. */
-export async function accountList(context: CliProcess, search: Option): Promise<number> {
+export async function accountList(context: CliProcess, search: Option): Promise<void> {
   await withDatabase(context, async (pool) => {
     const text = typeof search === 'string' ? search : undefined;
     const pages = pagesOf((cursor) =>
@@ -121,7 +118,6 @@ export async function accountList(context: CliProcess, search: Option): Promise<
       return `${each.id}  ${each.email ?? 'no address'}  ${each.state}  ${money}  ${used}`;
     });
   });
-  return 0;
 }
 
 /** Disables or enables an account. A running control plane tells the brokers within a second. */
@@ -129,7 +125,7 @@ export async function accountSwitch(
   context: CliProcess,
   account: string | undefined,
   state: 'disabled' | 'enabled',
-): Promise<number> {
+): Promise<void> {
   if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
   const change = state === 'disabled' ? disableAccount : enableAccount;
   const changed = await withDatabase(context, (pool) =>
@@ -137,7 +133,6 @@ export async function accountSwitch(
   );
   orError(changed, errorsOf(account));
   context.out(`${account} is ${state}`);
-  return 0;
 }
 
 const errorsOf = (account: string) => ({
@@ -150,7 +145,7 @@ export async function accountDelete(
   context: CliProcess,
   account: string | undefined,
   { email, 'with-workspaces': withWorkspaces }: Readonly<Record<string, Option>>,
-): Promise<number> {
+): Promise<void> {
   if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
   if (typeof email !== 'string')
     throw new UsageError('--email is missing: it takes the address of the person, so that no other is deleted');
@@ -168,17 +163,16 @@ export async function accountDelete(
     throw new CliError(`${message} Nothing was deleted`);
   }
   context.out(`${account} is deleted; its keys stop within seconds while control runs`);
-  if (signIn.smtp === undefined) return 0;
+  if (signIn.smtp === undefined) return;
   await mailNow(signIn.smtp, origin, deletedByOperatorMail(origin, address), 'notice');
   context.out(`${address} was told by mail`);
-  return 0;
 }
 
 /** Sets the monthly grant of an account. A running control plane gives it what a higher amount adds to this month. */
 export async function accountGrant(
   context: CliProcess,
   { account, usd }: { readonly account: string | undefined; readonly usd: string | undefined },
-): Promise<number> {
+): Promise<void> {
   const amountNusd = usd === 'default' ? undefined : readUsd(usd);
   if (usd !== 'default' && amountNusd === undefined)
     throw new CliError(
@@ -192,7 +186,6 @@ export async function accountGrant(
   context.out(
     `${account} gets ${amountNusd === undefined ? 'MONTHLY_GRANT_USD' : `${nusdToUsd(amountNusd)} USD`} each month with BILLING=none`,
   );
-  return 0;
 }
 
 /** Finds an account by its id or the address of its user. */
@@ -220,7 +213,7 @@ export async function accountCredit(
     usd,
     reference,
   }: { readonly account: string | undefined; readonly usd: string | undefined; readonly reference: Option },
-): Promise<number> {
+): Promise<void> {
   if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
   const amountNusd = readUsd(usd);
   if (amountNusd === undefined || amountNusd === 0n) {
@@ -238,10 +231,9 @@ export async function accountCredit(
   if (credited.outcome === 'used')
     throw new CliError(`the reference "${reference}" has credited another account or amount; nothing has changed`);
   context.out(`balance: ${nusdToUsd(credited.balanceNusd)} USD`);
-  return 0;
 }
 
-export async function keyCreate(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<number> {
+export async function keyCreate(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<void> {
   const { account, kind = 'inference', name = 'from the command line', limit } = values;
   if (typeof account !== 'string' || !isUuid(account)) throw new CliError('--account must be an account id');
   if (kind !== 'inference' && kind !== 'management')
@@ -280,7 +272,6 @@ export async function keyCreate(context: CliProcess, values: Readonly<Record<str
   });
   if (!isKnown)
     context.error('Brokers do not know the key yet. They accept it once a control plane runs and reaches Redis.');
-  return 0;
 }
 
 const waitMs = 2000;

@@ -16,14 +16,13 @@ const filters = {
 } as const;
 
 /** Prints the audit log, newest first. */
-export async function actList(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<number> {
+export async function actList(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<void> {
   const asked = readFilters(values);
   const most = readLimit(values.limit);
   await withDatabase(context, async (pool) => {
     const pages = pagesOf((cursor) => readActs(pool, { kind: 'operator' }, { ...asked, limit: 100, cursor }));
     await printList(context, atMost(pages, most), lineOf);
   });
-  return 0;
 }
 
 function readFilters(values: Readonly<Record<string, Option>>): ActFilters {

@@ -22,7 +22,7 @@ export async function catalogImport(
   context: CliProcess,
   source: string | undefined,
   values: ImportValues,
-): Promise<number> {
+): Promise<void> {
   const usage = 'catalog import needs a file, a URL or `-`, and --provider with the id of the provider in the registry';
   if (source === undefined) throw new UsageError(usage);
   const provider = parseOption(values.provider, providerIdSchema, usage);
@@ -79,7 +79,6 @@ export async function catalogImport(
     if (!isSame) await replaceFile(out, text);
     context.out(`${out}: ${summary}${isSame ? ', unchanged' : ''}`);
   }
-  return 0;
 }
 
 /** The comment above the models. It omits the name of a local file, which means nothing to other readers. */

@@ -10,7 +10,6 @@ import { inTransaction } from '../database/in-transaction.ts';
 /** The parts of the process that a command may use. */
 export interface CliProcess {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Reads standard input to its end. */
   readonly readInput: () => Promise<string>;
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;

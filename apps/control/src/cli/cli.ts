@@ -45,18 +45,19 @@ interface Command {
   readonly options?: CommandOptions;
   /** False: the command reads no settings of the service, so it runs without them. Default: true. */
   readonly needsSettings?: false;
-  run(context: CliProcess, positionals: readonly string[], values: Readonly<Record<string, Option>>): Promise<number>;
+  /** Resolves to the exit code, if it may be another than 0. */
+  run(
+    context: CliProcess,
+    positionals: readonly string[],
+    values: Readonly<Record<string, Option>>,
+  ): Promise<number> | Promise<void>;
 }
 
 const text = { type: 'string' } as const;
 
 const commands: Readonly<Record<string, Command>> = {
   serve: { usage: 'serve', summary: 'run the control plane', run: serve },
-  migrate: {
-    usage: 'migrate',
-    summary: 'update the database schema',
-    run: migrate,
-  },
+  migrate: { usage: 'migrate', summary: 'update the database schema', run: migrate },
   'catalog check': {
     usage: 'catalog check FILE [--registry FILE]',
     summary: 'check a catalog file, without a server, for errors and likely mistakes',
@@ -228,11 +229,7 @@ const commands: Readonly<Record<string, Command>> = {
     options: { search: text, act: text, actor: text, workspace: text, from: text, to: text, limit: text },
     run: (context, _, values) => actList(context, values),
   },
-  'order list': {
-    usage: 'order list',
-    summary: 'list the orders of all accounts, newest first',
-    run: orderList,
-  },
+  'order list': { usage: 'order list', summary: 'list the orders of all accounts, newest first', run: orderList },
   spend: {
     usage: 'spend [--from MONTH] [--to MONTH] [--format csv|json]',
     summary:
@@ -255,11 +252,7 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'take that role away',
     run: (context, [email]) => operatorRevoke(context, email),
   },
-  'operator list': {
-    usage: 'operator list',
-    summary: 'list the users who have that role',
-    run: operatorList,
-  },
+  'operator list': { usage: 'operator list', summary: 'list the users who have that role', run: operatorList },
   'key create': {
     usage: 'key create --account ID [--kind inference|management] [--name NAME] [--limit USD] [--no-compatibility]',
     summary: 'create a key and print it once',
@@ -275,6 +268,8 @@ const help = (): string[] => [
   '',
   'Settings come from sotto.yaml (CONFIG_FILE) and from environment variables: see docs/reference/configuration.md.',
 ];
+
+const codeOf = (ended: unknown): number => (typeof ended === 'number' ? ended : 0);
 
 /** Runs one command. Resolves to the exit code: 0, 1 if the command failed, 2 if its arguments are wrong. */
 export async function runCli(args: readonly string[], context: CliProcess): Promise<number> {
@@ -294,12 +289,12 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
     }
     const options: CommandOptions = command.options ?? {};
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
-    if (command.needsSettings === false) return await command.run(context, positionals, values);
+    if (command.needsSettings === false) return codeOf(await command.run(context, positionals, values));
     const given = (name === 'serve' ? loadControlSettings : settingsOfCommand)(context.environment);
     if (!given.ok) throw new CliError(given.message);
     explain = given.explain;
     if (name === 'serve') for (const warning of given.warnings) context.error(`sotto-control: warning: ${warning}`);
-    return await command.run({ ...context, environment: given.settings }, positionals, values);
+    return codeOf(await command.run({ ...context, environment: given.settings }, positionals, values));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {
@@ -323,8 +318,7 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   }
 }
 
-async function migrate(context: CliProcess): Promise<number> {
+async function migrate(context: CliProcess): Promise<void> {
   await migrateDatabase(required(readDatabaseUrl(context.environment)).DATABASE_URL);
   context.out('the schema is up to date');
-  return 0;
 }

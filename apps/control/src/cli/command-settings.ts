@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { type Environment, type LoadedSettings, loadSettings, settingsSchemas } from '@sotto/server';
+import { type Environment, type LoadedSettings, loadSettings } from '@sotto/server';
 import { findStart } from './running-start.ts';
 
 /**
@@ -22,10 +21,7 @@ export function settingsOfCommand(environment: Environment): LoadedSettings {
 
 /** Loads the settings of control that have a value. */
 export function loadControlSettings(environment: Environment): LoadedSettings {
-  const loaded = loadSettings({
-    ...{ plane: 'control', schema: settingsSchemas.control, environment },
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+  const loaded = loadSettings({ plane: 'control', environment });
   if (!loaded.ok) return loaded;
   return { ...loaded, settings: Object.fromEntries(Object.entries(loaded.settings).filter(([, value]) => value)) };
 }

@@ -22,7 +22,7 @@ import { partProblems, unjudged, valueProblems } from './config-problems.ts';
  * Checks `sotto.yaml`: its keys, its references, its inline parts, and the values with the code of the processes that read
  * them. Opens no secret, so it also works on another machine.
  */
-export async function configCheck(context: CliProcess, given: string | undefined): Promise<number> {
+export async function configCheck(context: CliProcess, given: string | undefined): Promise<void> {
   const file = fileOf(context, given);
   const settings = await readSettingsOf(file);
   const problems = [...valueProblems(settings, context.environment), ...(await partProblems(file, settings))];
@@ -32,11 +32,10 @@ export async function configCheck(context: CliProcess, given: string | undefined
   if (others.length > 0) context.out(`not judged, because only \`npm start\` reads it: ${others.join(', ')}`);
   const unread = unreadByStart(settings);
   if (unread.length > 0) context.out(`not read by \`npm start\`: ${unread.join(', ')}`);
-  return 0;
 }
 
 /** Prints each setting of control with its value and its source, and the others that the file has. */
-export async function configShow(context: CliProcess, given: string | undefined): Promise<number> {
+export async function configShow(context: CliProcess, given: string | undefined): Promise<void> {
   const file = fileOf(context, given);
   const settings = await readSettingsOf(file);
   const ofControl = settingsOf(settings, 'control');
@@ -60,7 +59,6 @@ export async function configShow(context: CliProcess, given: string | undefined)
     if (!shown.has(path))
       print(path, kind === 'reference' ? 'set' : kind === 'part' ? 'inline' : value, `${file}:${line}`);
   }
-  return 0;
 }
 
 const shownValue = (name: string, value: string, kind: string): string =>
@@ -70,7 +68,7 @@ const shownValue = (name: string, value: string, kind: string): string =>
  * Writes what is measured into the broker's image: its registry (`providers.yaml`) and its part of the settings
  * (`sotto.yaml`), without secrets.
  */
-export async function configSplit(context: CliProcess, given: string | undefined, out: Option): Promise<number> {
+export async function configSplit(context: CliProcess, given: string | undefined, out: Option): Promise<void> {
   if (typeof out !== 'string') throw new UsageError('config split needs a folder: --out DIR');
   const file = fileOf(context, given);
   const settings = await readSettingsOf(file);
@@ -90,7 +88,6 @@ export async function configSplit(context: CliProcess, given: string | undefined
   }
   await write(context, join(out, 'sotto.yaml'), writeYaml(kept, { comment: splitComment, onOneLine: new Set() }));
   if (left.length > 0) context.error(`left out, because an image is public: ${left.join(', ')}`);
-  return 0;
 }
 
 /** The registry of an image, whose digest clients pin, has all its providers in writing. */

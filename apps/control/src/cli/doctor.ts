@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { loadSettings, settingsSchemas } from '@sotto/server';
 import { builtInCatalog } from '../catalog/built-in-files.ts';
 import { type ControlConfig, readConfig, readConfigWithoutRedis } from '../config.ts';
@@ -48,10 +47,8 @@ export async function doctor(context: CliProcess): Promise<number> {
 
 /** The broker's registry, if `sotto.yaml` or a variable here names it. */
 function registryFileOf({ environment }: CliProcess): string | undefined {
-  const loaded = loadSettings({
-    ...{ plane: 'broker', schema: settingsSchemas.broker.pick({ PROVIDERS_FILE: true }), environment },
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+  const schema = settingsSchemas.broker.pick({ PROVIDERS_FILE: true });
+  const loaded = loadSettings({ plane: 'broker', schema, environment });
   return (loaded.ok && loaded.settings.PROVIDERS_FILE) || undefined;
 }
 

@@ -14,7 +14,7 @@ export async function litellmImport(
   context: CliProcess,
   file: string | undefined,
   values: ImportValues,
-): Promise<number> {
+): Promise<void> {
   const { out, prices: priceFile, force } = values;
   if (file === undefined || typeof out !== 'string') {
     throw new UsageError('litellm import needs the configuration, and a folder to write to: --out DIR');
@@ -49,7 +49,6 @@ export async function litellmImport(
   for (const [from, to] of renamed) context.out(`the model \`${from}\` is \`${to}\` now`);
   context.out(`${counted(models, 'model')}, ${counted(notes.length, 'setting')} not translated`);
   if (variables.length > 0) context.out(`the broker needs ${variables.join(', ')}`);
-  return 0;
 }
 
 /** What was made passes the check of both planes, or nothing is written. */

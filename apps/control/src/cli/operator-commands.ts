@@ -31,42 +31,37 @@ const notGranted: Readonly<Partial<Record<GrantOutcome, (email: string) => strin
     `${email} has no second factor; its user must first sign in and add an authenticator app or a passkey on the account page`,
 };
 
-/** Makes a user an operator. */
-export async function operatorGrant(context: CliProcess, address: string | undefined): Promise<number> {
+export async function operatorGrant(context: CliProcess, address: string | undefined): Promise<void> {
   const email = readAddress(address);
   const outcome = await withDatabase(context, (pool) => grantOperator(pool, { email, actor: commandLine }));
   const refusal = notGranted[outcome];
   if (refusal !== undefined) throw new CliError(refusal(email));
   context.out(outcome === 'granted' ? `${email} is an operator` : `${email} was an operator already`);
-  return 0;
 }
 
 /** Takes the role away. It ends at once, also in sessions. */
-export async function operatorRevoke(context: CliProcess, address: string | undefined): Promise<number> {
+export async function operatorRevoke(context: CliProcess, address: string | undefined): Promise<void> {
   const email = readAddress(address);
   if (!(await withDatabase(context, (pool) => revokeOperator(pool, { email, actor: commandLine }))))
     throw new CliError(`${email} is not an operator`);
   context.out(`${email} is no longer an operator`);
-  return 0;
 }
 
-export async function operatorList(context: CliProcess): Promise<number> {
+export async function operatorList(context: CliProcess): Promise<void> {
   const operators = await withDatabase(context, listOperators);
   if (operators.length === 0) context.out('No user is an operator.');
   for (const { email, granted_at } of operators) context.out(`${email}  since ${granted_at.toISOString()}`);
-  return 0;
 }
 
 /** Prints what accounts were charged for the answers of each provider this month. */
-export async function providerSpend(context: CliProcess): Promise<number> {
+export async function providerSpend(context: CliProcess): Promise<void> {
   const spent = await withDatabase(context, (pool) => spendByProvider(pool, Date.now()));
   if (spent.length === 0) context.out('No charges this month.');
   for (const { provider, usd } of spent) context.out(`${provider}  ${usd} USD`);
-  return 0;
 }
 
 /** Lists the orders of all accounts, newest first. */
-export async function orderList(context: CliProcess): Promise<number> {
+export async function orderList(context: CliProcess): Promise<void> {
   await withDatabase(context, async (pool) => {
     const orders = pagesOf((cursor) => listAllOrders(pool, { limit: 100, cursor }));
     await printList(
@@ -76,25 +71,23 @@ export async function orderList(context: CliProcess): Promise<number> {
         `${id}  ${created_at}  account ${account_id}  ${status}  ${rail}  ${total} USD`,
     );
   });
-  return 0;
 }
 
 /** Lists the unresolved settlements that were set aside, oldest first. */
-export async function rejectedList(context: CliProcess): Promise<number> {
+export async function rejectedList(context: CliProcess): Promise<void> {
   const rejected = await withDatabase(context, listRejected);
   if (rejected.length === 0) context.out('No settlements are set aside.');
   for (const { id, at, shard, reason, charge_usd } of rejected) {
     const amount = charge_usd === null ? 'unreadable' : `${nusdToDecimal(usdToNusd(charge_usd) ?? 0n)} USD`;
     context.out(`${id}  ${at}  shard ${shard}  ${reason}  ${amount}`);
   }
-  return 0;
 }
 
 /** Resolves a settlement that will not be booked, so that the audit no longer reports it. */
 export async function rejectedDismiss(
   context: CliProcess,
   { id, why }: { readonly id: string | undefined; readonly why: unknown },
-): Promise<number> {
+): Promise<void> {
   if (id === undefined || !isUuid(id)) {
     throw new UsageError(
       `ID is ${id === undefined ? 'missing' : `"${id}"`}; take it from \`sotto-control rejected list\``,
@@ -106,7 +99,6 @@ export async function rejectedDismiss(
   if (!(await withDatabase(context, (pool) => dismissRejected(pool, settlement))))
     throw new CliError(`settlement ${id} is not in the list of rejected settlements`);
   context.out(`dismissed ${id}`);
-  return 0;
 }
 
 /**
@@ -116,7 +108,7 @@ export async function rejectedDismiss(
 export async function orderRefund(
   context: CliProcess,
   { order, usd }: { readonly order: string | undefined; readonly usd: string | undefined },
-): Promise<number> {
+): Promise<void> {
   if (order === undefined || !isUuid(order)) throw new CliError('the first argument must be an order id');
   const totalNusd = readUsd(usd);
   if (totalNusd === undefined || totalNusd === 0n) {
@@ -145,5 +137,4 @@ export async function orderRefund(
     return record;
   });
   context.out(`${refunded.status}: ${nusdToUsd(returnedNusd(refunded))} USD refunded`);
-  return 0;
 }

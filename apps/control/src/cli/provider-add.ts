@@ -38,7 +38,7 @@ export async function providerAdd(
   context: CliProcess,
   address: string | undefined,
   values: ImportValues,
-): Promise<number> {
+): Promise<void> {
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UsageError('provider add needs the address of a server, such as https://api.acme.example/v1');
@@ -70,7 +70,6 @@ export async function providerAdd(
     `${files.registry}, ${files.catalog}: added \`${id}\` (${privacyClass}) with ${counted(found.models.length, 'model')}`,
   );
   context.out(`To use them: PROVIDERS_FILE=${files.registry} CATALOG_FILE=${files.catalog} npm start`);
-  return 0;
 }
 
 interface Found {

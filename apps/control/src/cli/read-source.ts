@@ -108,7 +108,6 @@ export function parseOption<Value>(given: unknown, schema: z.ZodType<Value>, oth
   return read.data;
 }
 
-/** Returns the class of `--privacy-class`, or else `otherwise`. */
 export const privacyClassOf = (values: ImportValues, otherwise: PrivacyClass): PrivacyClass =>
   parseOption(
     values['privacy-class'] ?? otherwise,

@@ -29,15 +29,11 @@ const inProject = (name: string): string => fileURLToPath(new URL(`../../../../$
 export function findStart(environment: Environment, databaseUrl: string | undefined): RunningStart | undefined {
   try {
     const file = join(dataDirOf(environment) ?? inProject('.sotto'), 'control.json');
-    const {
-      pid,
-      config_file: configFile,
-      database,
-      settings,
-    } = keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const kept = keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
     // Throws if the process is gone: a kill leaves the file.
-    process.kill(pid, 0);
-    return databaseUrl && databasePlace(databaseUrl) !== database ? undefined : { configFile, settings };
+    process.kill(kept.pid, 0);
+    if (databaseUrl && databasePlace(databaseUrl) !== kept.database) return undefined;
+    return { configFile: kept.config_file, settings: kept.settings };
   } catch {
     return undefined;
   }
@@ -47,9 +43,9 @@ export function findStart(environment: Environment, databaseUrl: string | undefi
 function dataDirOf({ SOTTO_DATA_DIR, CONFIG_FILE }: Environment): string | undefined {
   const ownFile = inProject('sotto.yaml');
   const loaded = loadSettings({
-    ...{ plane: 'start', schema: settingsSchemas.start.pick({ SOTTO_DATA_DIR: true }) },
+    plane: 'start',
+    schema: settingsSchemas.start.pick({ SOTTO_DATA_DIR: true }),
     environment: { SOTTO_DATA_DIR, CONFIG_FILE: CONFIG_FILE || (existsSync(ownFile) ? ownFile : undefined) },
-    readFile: (path) => readFileSync(path, 'utf8'),
   });
   return (loaded.ok && loaded.settings.SOTTO_DATA_DIR) || undefined;
 }

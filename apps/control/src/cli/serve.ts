@@ -23,7 +23,7 @@ import { CliError, type CliProcess, required, today } from './cli-process.ts';
  * Runs the control plane until SIGTERM or SIGINT. It already listens while the database starts. Until then it is not
  * ready: it answers public reads, and answers other requests with 503.
  */
-export async function serve(context: CliProcess): Promise<number> {
+export async function serve(context: CliProcess): Promise<void> {
   keepMemoryOutOfDumps();
   // Node would print the whole error, and a query’s error quotes a row.
   process.on('uncaughtException', (error) => {
@@ -89,7 +89,6 @@ export async function serve(context: CliProcess): Promise<number> {
   await metrics.close();
   limitsRedis?.disconnect();
   await state.close();
-  return 0;
 }
 
 /** Throws a `CliError` with every problem of the catalog, each with its line. What needs the registry is checked later. */

@@ -5,7 +5,6 @@ import {
   listSignUpInvitations,
   signUpInvitationMail,
 } from '../operator/sign-up-invitations.ts';
-import { signUpPolicy } from '../sessions/sign-up-policy.ts';
 import { mailNow, readAddress } from './account-commands.ts';
 import { CliError, type CliProcess, commandLine, required, UsageError, withDatabase } from './cli-process.ts';
 
@@ -13,14 +12,14 @@ import { CliError, type CliProcess, commandLine, required, UsageError, withDatab
  * Invites addresses to sign up, by mail if it is configured. `-` stands for the addresses on standard input. Invites none if one is
  * malformed. An address that has an account gets no mail: its invitation only lets workspaces of other domains invite it.
  */
-export async function signUpInvite(context: CliProcess, given: readonly string[]): Promise<number> {
+export async function signUpInvite(context: CliProcess, given: readonly string[]): Promise<void> {
   const read = given.join() === '-' ? addressesOf(await context.readInput()) : given.map(readAddress);
   if (read.length === 0) throw new UsageError('an address is missing; write it as ann@example.com, or - to read them');
   const emails = [...new Set(read)];
   const { origin, signIn } = required(readLinkSettings(context.environment));
+  if (signIn.signUp.mode === 'closed')
+    throw new CliError('sign-up is closed, also for invited people; set SIGN_UP=invited to admit them');
   const invitations = await withDatabase(context, async (pool) => {
-    if ((await signUpPolicy(pool, signIn.signUp, Date.now).mode()).mode === 'closed')
-      throw new CliError('sign-up is closed, also for invited people; set SIGN_UP=invited to admit them');
     const made = [];
     for (const email of emails)
       made.push({
@@ -35,14 +34,13 @@ export async function signUpInvite(context: CliProcess, given: readonly string[]
         ? `${email} has an account already; any workspace can invite it until ${expires_at}`
         : `${email} can sign up at ${origin}/sign-up until ${expires_at}`,
     );
-  if (signIn.smtp === undefined) return 0;
+  if (signIn.smtp === undefined) return;
   const unmailed = invitations.filter(({ hasAccount }) => !hasAccount);
   for (const [at, invitation] of unmailed.entries())
     await mailNow(signIn.smtp, origin, signUpInvitationMail(origin, invitation), 'address').catch((error: unknown) => {
       const left = unmailed.slice(at).map(({ email }) => email);
       throw error instanceof CliError ? new CliError(`${error.message}. Not mailed: ${left.join(', ')}`) : error;
     });
-  return 0;
 }
 
 /**
@@ -67,15 +65,12 @@ function addressOn(line: number, address: string): string {
 }
 
 /** Prints who may sign up, and the open invitations of operators. */
-export async function signUpShow(context: CliProcess): Promise<number> {
-  const { signIn } = required(readLinkSettings(context.environment));
+export async function signUpShow(context: CliProcess): Promise<void> {
+  const { mode, domains } = required(readLinkSettings(context.environment)).signIn.signUp;
   await withDatabase(context, async (pool) => {
-    const policy = signUpPolicy(pool, signIn.signUp, Date.now);
-    const { mode, isInherited } = await policy.mode();
-    context.out(isInherited ? `${mode}, because this deployment had users before SIGN_UP existed` : mode);
-    if (policy.domains.length > 0) context.out(`domains: ${policy.domains.join(', ')}`);
+    context.out(mode);
+    if (domains.length > 0) context.out(`domains: ${domains.join(', ')}`);
     for (const { email, expires_at } of await listSignUpInvitations(pool, Date.now()))
       context.out(`invited: ${email}  until ${expires_at}`);
   });
-  return 0;
 }

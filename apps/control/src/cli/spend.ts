@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 export async function spend(
   context: CliProcess,
   { from, to, format }: Readonly<Record<string, Option>>,
-): Promise<number> {
+): Promise<void> {
   if (format !== undefined && format !== 'csv' && format !== 'json')
     throw new UsageError(`--format is "${format}"; it takes csv or json`);
   const days = monthRange({ from, to }, Date.now());
@@ -26,7 +26,6 @@ export async function spend(
     if (format === 'json') return context.out(JSON.stringify(await answerOf(pages), null, 2));
     return printList(context, rowsOf(pages), lineOf);
   });
-  return 0;
 }
 
 /** Reads months, both inclusive. The default is the present one. */

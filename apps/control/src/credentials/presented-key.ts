@@ -18,7 +18,6 @@ export interface PresentedKey {
   readonly allowedModels: readonly string[] | undefined;
   /** The models that the workspace's policy allows, as patterns. Undefined: all. */
   readonly workspaceModels: readonly string[] | undefined;
-  /** Whether it is the key of an anonymous wallet. */
   readonly isWallet: boolean;
   /**
    * The hash of the secret, if this process remembered the key. Then only the shared state can say whether the key still

@@ -158,7 +158,6 @@ export const billingSettings = pgTable('billing_settings', {
   autoOutcomeAt: instant('auto_outcome_at'),
 });
 
-/** A rail’s customer id for an account. */
 export const railCustomers = pgTable(
   'rail_customers',
   { accountId: accountId(), rail: rail(), customer: text('customer').notNull() },

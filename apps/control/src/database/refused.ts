@@ -15,7 +15,6 @@ export class Refused<out R extends Refusal> {
   }
 }
 
-/** Returns a `Refused` without details. */
 export const refused = <const Why extends string>(why: Why): Refused<{ readonly why: Why }> => new Refused({ why });
 
 /** The error of each refusal. A table that lacks one does not compile. */

@@ -269,10 +269,6 @@ export const shardEpochs = pgTable('shard_epochs', {
  */
 export const shardClients = pgTable(
   'shard_clients',
-  {
-    shard: integer('shard').notNull(),
-    client: text('client').notNull(),
-    seenAt: instant('seen_at').notNull(),
-  },
+  { shard: integer('shard').notNull(), client: text('client').notNull(), seenAt: instant('seen_at').notNull() },
   (table) => [primaryKey({ columns: [table.shard, table.client] })],
 );

@@ -41,8 +41,8 @@ export const refusals = pgTable(
 /**
  * The usage of each request. A quiet one has nothing but its owner, its minute and its charge: all else is null. Its ids appear nowhere else and times are cut to the minute, so that rows cannot be joined with a broker’s records.
  *
- * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. Migration 0016 and
- * `usage/usage-months.ts` create the partitions. It has no primary key, because random ids need no check.
+ * Drizzle cannot express it: the table is partitioned by the UTC month of `at`. `usage/usage-months.ts` creates the
+ * partitions. It has no primary key, because random ids need no check.
  */
 export const usage = pgTable(
   'usage',
@@ -103,6 +103,9 @@ const byRoute = () => ({
   provider: text('provider'),
   privacyClass: text('privacy_class'),
 });
+const routeOf = <Column>(table: Readonly<Record<'operation' | 'model' | 'provider' | 'privacyClass', Column>>) => [
+  ...[table.operation, table.model, table.provider, table.privacyClass],
+];
 const count = <Name extends string>(name: Name) => bigint(name, { mode: 'bigint' }).notNull();
 const sums = () => ({
   requests: count('requests'),
@@ -122,16 +125,7 @@ export const usageDaily = pgTable(
   { ...ofDay(), ...byWorkspace(), ...byKey(), ...byRoute(), ...sums() },
   (table) => [
     unique('usage_daily_row')
-      .on(
-        table.accountId,
-        table.day,
-        table.workspaceId,
-        table.keyId,
-        table.operation,
-        table.model,
-        table.provider,
-        table.privacyClass,
-      )
+      .on(table.accountId, table.day, table.workspaceId, table.keyId, ...routeOf(table))
       .nullsNotDistinct(),
     index('usage_daily_key_idx').on(table.accountId, table.keyId, table.day),
     index('usage_daily_workspace_idx').on(table.accountId, table.workspaceId, table.day),
@@ -145,15 +139,7 @@ export const usageDailyRoutes = pgTable(
   { ...ofDay(), ...byWorkspace(), ...byRoute(), ...sums() },
   (table) => [
     unique('usage_daily_routes_row')
-      .on(
-        table.accountId,
-        table.day,
-        table.workspaceId,
-        table.operation,
-        table.model,
-        table.provider,
-        table.privacyClass,
-      )
+      .on(table.accountId, table.day, table.workspaceId, ...routeOf(table))
       .nullsNotDistinct(),
   ],
 );

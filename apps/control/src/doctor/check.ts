@@ -8,7 +8,6 @@ export interface Finding {
   readonly subject: string;
   /** The result, without any secret. */
   readonly found: string;
-  /** How to fix it. */
   readonly advice?: string | undefined;
 }
 

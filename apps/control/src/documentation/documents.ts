@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { forReaders } from '@sotto/contract/for-readers';
 
-/** A page of the documentation. */
 export interface Document {
   /** Its path in `docs` without `.md`: `use/billing`. */
   readonly path: string;

@@ -8,7 +8,6 @@ export interface DocumentationSources {
   readonly documents: Documents;
   /** The Markdown of a page, by the page's path. */
   readonly markdownOf: (path: string) => string | undefined;
-  /** The description of each origin. */
   readonly origins: Readonly<Record<'control' | 'confidential', () => ApiDocument>>;
 }
 

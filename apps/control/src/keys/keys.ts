@@ -144,14 +144,9 @@ const rotationErrors = {
 };
 
 /** The rules that were sent, as the audit log tells them. Null: a limit was removed. */
-const toldRules = ({
-  credit_limit_usd,
-  openai_compatible,
-  expires_at,
-  allowed_models,
-  requests_per_minute,
-  tokens_per_minute,
-}: SentRules): NonNullable<Act['details']> => {
+const toldRules = (sent: SentRules): NonNullable<Act['details']> => {
+  const { credit_limit_usd, openai_compatible, expires_at, allowed_models } = sent;
+  const { requests_per_minute, tokens_per_minute } = sent;
   const rules = {
     ...{ credit_limit_usd, openai_compatible, expires_at, requests_per_minute, tokens_per_minute },
     allowed_models: allowed_models === null ? null : allowed_models?.join(' '),

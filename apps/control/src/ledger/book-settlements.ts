@@ -148,10 +148,9 @@ const sumOf = (booked: readonly UsedSettlement[]): BookedUsage =>
     { inputTokens: 0, outputTokens: 0, chargedNusd: 0n },
   );
 
-// Locks are taken in one order, so that two bookings never deadlock. They do not hold up rows that refer to these accounts. The setting
-// is for the trigger that books months for the previous release.
+// Locks are taken in one order, so that two bookings never deadlock. They do not hold up rows that refer to these accounts.
 const selectPayers = prepared(
-  `select id, wallet_id, balance_nusd, version, granted_month, deleted_at, set_config('sotto.books_months', 'on', true)
+  `select id, wallet_id, balance_nusd, version, granted_month, deleted_at
    from accounts where id = any($1::uuid[]) order by id for no key update`,
 );
 const lockPayers = async (client: pg.PoolClient, batch: readonly AttributedSettlement[]): Promise<AccountRow[]> =>

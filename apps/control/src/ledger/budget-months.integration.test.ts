@@ -84,13 +84,3 @@ it('makes a new budget wait for a booking that did not see it', async () => {
   const set = await whileHeld(pool, { ...booking, waiting: 'select wallet_id, balance_nusd' }, [() => setOne(owner)]);
   expect(set).toHaveLength(1);
 });
-
-it('counts in the present month what the previous release books', async () => {
-  const owner = await makeOwner();
-  await pool.query('update api_keys set spent_nusd = spent_nusd + 3 where id = $1', [owner.keyId]);
-  const { rows } = await pool.query(
-    "select spent_nusd::int as nusd from key_months where key_id = $1 and month = to_char(now() at time zone 'UTC', 'YYYY-MM')",
-    [owner.keyId],
-  );
-  expect(rows).toEqual([{ nusd: 3 }]);
-});

@@ -14,33 +14,17 @@ export interface SetAside {
   readonly payload: string;
 }
 
-/** The ledger as the settler uses it. */
-export interface SettlementLedger {
+const maxPayloadLength = 4096;
+
+export const postgresSettlementLedger = (pool: pg.Pool) => ({
   /** Books a batch, all or nothing, each settlement at most once. */
-  book(batch: readonly AttributedSettlement[]): Promise<BookingResult>;
+  book: (batch: readonly AttributedSettlement[]): Promise<BookingResult> => bookSettlements(pool, batch),
+
   /**
    * Stores a settlement that is not booked. The audit reports it until it is resolved. The settler reads it again if the rest of
    * its batch fails, so it is stored once, even if it is resolved by then.
    */
-  setAside(shard: number, entry: SettlementEntry, reason: RejectionReason): Promise<void>;
-  /** Returns a page of the unresolved settlements that were set aside as unbookable, by their ids. Empty after the last page. */
-  unbookable(after: string | undefined): Promise<readonly SetAside[]>;
-  /** Marks one of them as booked. */
-  rebooked(id: string): Promise<void>;
-  /**
-   * Whether an error of `book` means that the settlements cannot be booked, rather than that the ledger is unavailable.
-   */
-  isRefusal(error: unknown): boolean;
-  /** Whether an error of `book` means that another transaction held up an account of the batch. */
-  isHeldUp(error: unknown): boolean;
-}
-
-const maxPayloadLength = 4096;
-
-export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
-  book: (batch) => bookSettlements(pool, batch),
-
-  async setAside(shard, { streamId, payload }, reason) {
+  async setAside(shard: number, { streamId, payload }: SettlementEntry, reason: RejectionReason): Promise<void> {
     // A Postgres text cannot hold NUL. The insert would fail forever and block the shard.
     const text = payload.slice(0, maxPayloadLength).replaceAll('\u0000', '\ufffd');
     await pool.query(
@@ -51,7 +35,8 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
     );
   },
 
-  async unbookable(after) {
+  /** Returns a page of the unresolved settlements that were set aside as unbookable, by their ids. Empty after the last page. */
+  async unbookable(after: string | undefined): Promise<readonly SetAside[]> {
     const { rows } = await pool.query<SetAside>(
       `select id, shard, payload from rejected_settlements where reason = 'unbookable' and resolved_at is null
        and ($1::uuid is null or id > $1) order by id limit 500`,
@@ -60,7 +45,8 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
     return rows;
   },
 
-  async rebooked(id) {
+  /** Marks one of them as booked. */
+  async rebooked(id: string): Promise<void> {
     await pool.query(
       "update rejected_settlements set resolved_at = now(), resolution = 'booked' where id = $1 and resolved_at is null",
       [id],
@@ -68,13 +54,19 @@ export const postgresSettlementLedger = (pool: pg.Pool): SettlementLedger => ({
   },
 
   isRefusal,
-  isHeldUp: (error) => heldUp.some((state) => hasSqlState(error, state)),
+  /** Whether an error of `book` means that another transaction held up an account of the batch. */
+  isHeldUp: (error: unknown): boolean => heldUp.some((state) => hasSqlState(error, state)),
 });
+
+export type SettlementLedger = ReturnType<typeof postgresSettlementLedger>;
 
 /** A statement or a lock that took too long, and a deadlock. */
 const heldUp = ['57014', '55P03', '40P01'];
 
-/** Whether the settlements’ values cannot be booked (SQLSTATE classes 22 and 23, or a time out of range). */
+/**
+ * Whether an error of `book` means that the settlements cannot be booked (SQLSTATE classes 22 and 23, or a time out of
+ * range), rather than that the ledger is unavailable.
+ */
 function isRefusal(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   return error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code));

@@ -3,7 +3,6 @@ import { ServiceError } from '@sotto/wire';
 import type { ErrorsOf } from '../database/refused.ts';
 import type { AtMaximum } from './maximum.ts';
 
-/** The error of `atMaximum`. */
 export const maximumErrors: ErrorsOf<AtMaximum> = {
   at_maximum: ({ name, count, most }) => {
     const { what, note }: { readonly what: string; readonly note?: string } = maxima[name];

@@ -4,6 +4,5 @@ type Setting = (typeof maxima)[MaximumName]['setting'];
 
 const rows = Object.entries<Maximum>(maxima);
 
-/** Reads the settings of the maxima. */
 export const readMaxima = (env: Readonly<Record<Setting, number>>): Maxima =>
   Object.fromEntries(rows.map(([name, { setting: of }]) => [name, env[of as Setting]])) as Record<MaximumName, number>;

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { credentialIdsOf } from './credential-ids.ts';
 
-/** A credential that was verified. */
 export interface VerifiedCredential {
   /** Its id for limits, which contains only a hash. */
   readonly id: string;

@@ -5,7 +5,6 @@ export interface Mail {
   readonly text: string;
 }
 
-/** Builds a mail from the lines of its text. */
 export const mailOf = (to: string, subject: string, lines: readonly string[]): Mail => ({
   to,
   subject,

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setting } from '@sotto/server';
 import { leavesThisMachine, type Mail, type Mailer } from './mail.ts';
 
-/** The SMTP server and the sender. */
 export interface SmtpSettings {
   /** `smtp://user:password@host:port`, or `smtps://`. */
   readonly url: string;

@@ -18,7 +18,6 @@ interface Row {
 
 interface AuditCheck {
   readonly what: string;
-  /** Returns the inconsistent rows. */
   readonly query: string;
 }
 
@@ -167,7 +166,6 @@ const checks: readonly AuditCheck[] = [
   },
 ];
 
-/** Runs a check. */
 async function findingsOf(
   client: pg.Pool | pg.PoolClient,
   { what, query }: AuditCheck,

@@ -27,7 +27,6 @@ const obstacles: Readonly<Record<DeletionObstacle['kind'], (obstacle: DeletionOb
     `Other people use its workspace "${oneLine(workspaceName)}". Its owner can transfer it; or delete it, too, with \`with_workspaces\`.`,
 };
 
-/** The errors of a deletion that names a person by `email`. */
 export const deletionErrors = (email: string): ErrorsOf<NotDeleted> => ({
   no_account: () => notFound('account'),
   deleted: () => conflict(alreadyDeleted),

@@ -2,7 +2,6 @@ import type pg from 'pg';
 import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 
-/** A user, by the address. */
 interface Addressed {
   readonly email: string;
   readonly actor: Actor;
@@ -47,7 +46,6 @@ export async function listOperators(pool: pg.Pool): Promise<{ readonly email: st
   return rows;
 }
 
-/** Returns the user of an address. */
 export async function findUser(client: pg.Pool | pg.PoolClient, email: string) {
   const { rows } = await client.query<{ userId: string; accountId: string; isVerified: boolean; hasFactor: boolean }>(
     `select u.id as "userId", a.id as "accountId", u.email_verified as "isVerified",

@@ -152,12 +152,11 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     'GET /v1/operator/audit': (call) => answerActs(pool, { kind: 'operator' }, call),
 
     'GET /v1/operator/sign-up': async () => {
-      const { mode, isInherited } = await signUp.mode();
-      const invitations = await listSignUpInvitations(pool, now());
-      return { mode, is_inherited: isInherited, domains: [...signUp.domains], invitations };
+      const { mode, domains } = signUp;
+      return { mode, domains: [...domains], invitations: await listSignUpInvitations(pool, now()) };
     },
     'POST /v1/operator/invitations': async ({ caller, body: { email } }) => {
-      if ((await signUp.mode()).mode === 'closed')
+      if (signUp.mode === 'closed')
         throw new ServiceError('conflict', {
           message: 'Sign-up is closed, also for invited people. Set SIGN_UP to `invited` to admit them.',
         });

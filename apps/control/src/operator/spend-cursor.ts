@@ -1,6 +1,7 @@
 import type { OperatorSpendAnswer } from '@sotto/contract/control/operator';
-import { parseJson, ServiceError } from '@sotto/wire';
+import { parseJson } from '@sotto/wire';
 import * as z from 'zod';
+import { badCursor } from '../serve/page-cursor.ts';
 
 /** The place of a row: its month, its cost in nano-USD, its workspace, its payer and its member. */
 const cursorSchema = z.tuple([
@@ -23,8 +24,5 @@ export const writeSpendCursor = ({ month, cost_nusd, workspace_id, payer_id, mem
 export function readSpendCursor(text: string): SpendCursor {
   const read = cursorSchema.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')));
   if (read.success) return read.data;
-  throw new ServiceError('invalid_request', {
-    message: '`cursor` must be the `next_cursor` of an earlier page.',
-    param: 'cursor',
-  });
+  throw badCursor();
 }

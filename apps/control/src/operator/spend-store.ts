@@ -44,10 +44,7 @@ export async function readSpend(
   const [first] = rows;
   return operatorSpendAnswerSchema.parse({
     data: data.map((row) => ({ ...toExport(row), cost: nusdToUsd(BigInt(row.cost_nusd)) })),
-    total: {
-      requests: Number(first?.all_requests ?? 0),
-      cost: nusdToUsd(BigInt(first?.all_cost_nusd ?? 0)),
-    },
+    total: { requests: Number(first?.all_requests ?? 0), cost: nusdToUsd(BigInt(first?.all_cost_nusd ?? 0)) },
     next_cursor: last === undefined ? null : writeSpendCursor(last),
   });
 }

@@ -10,27 +10,15 @@ import type { Domain } from '../domain.ts';
 import { escaped } from '../serve/escaped.ts';
 
 export interface DashboardOptions {
-  /** The folder of the built page. */
   readonly folder: string;
   /** The broker’s public origin. The page requests completions and evidence from it. */
   readonly confidentialOrigin: string;
 }
 
-/** The dashboard’s page and files. */
-export interface Dashboard {
-  /** Whether a path is one of the page’s files. */
-  isFile(path: string): boolean;
-  /** Answers a `GET` of the page or one of its files. Returns whether it did. */
-  answer(request: FastifyRequest, reply: FastifyReply): boolean;
-  /** Registers what sends its files. */
-  register(app: FastifyInstance): Promise<void>;
-  sendPage(reply: FastifyReply): FastifyReply;
-}
-
 const icon = '/favicon.svg';
 
 /** Opens the built dashboard. Without a build, its address explains how to create one. */
-export function openDashboard({ folder, confidentialOrigin }: DashboardOptions): Dashboard {
+export function openDashboard({ folder, confidentialOrigin }: DashboardOptions) {
   const built = readBuilt(folder);
   const page = built?.page.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escaped(confidentialOrigin));
   const policy = policyFor(confidentialOrigin);
@@ -54,7 +42,8 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
   return {
     isFile,
     sendPage,
-    answer(request, reply) {
+    /** Answers a `GET` of the page or one of its files. Returns whether it did. */
+    answer(request: FastifyRequest, reply: FastifyReply): boolean {
       const path = request.url.split('?', 1)[0] ?? '';
       if (request.method !== 'GET' && request.method !== 'HEAD') return false;
       if (isFile(path)) {
@@ -69,11 +58,14 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
       if (isPage) void sendPage(reply);
       return isPage;
     },
-    async register(app) {
+    /** Registers what sends the files. */
+    async register(app: FastifyInstance): Promise<void> {
       await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, decorateReply: true });
     },
   };
 }
+
+export type Dashboard = ReturnType<typeof openDashboard>;
 
 /** Serves the dashboard and the description of this origin. */
 export const buildPages = ({ dashboard }: { readonly dashboard: Dashboard }): Domain => ({

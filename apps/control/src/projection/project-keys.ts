@@ -3,7 +3,6 @@ import type pg from 'pg';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import type { Projector } from './projector.ts';
 
-/** The keys to change. */
 interface ChangedKeys {
   /** A condition on the keys `k`. */
   readonly where: string;

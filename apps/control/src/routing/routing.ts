@@ -6,7 +6,6 @@ import { allowsModel, type Preferences, preferencesSchema, ServiceError } from '
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { inTransaction } from '../database/in-transaction.ts';
 import { orError, Refused } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
 import { TimeShare } from '../limits/time-share.ts';
@@ -14,7 +13,7 @@ import { projectPreferences } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import type { Serve } from '../serve/serve.ts';
 import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
-import { lockWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
+import { inWorkspace, type NoAccess } from '../workspaces/workspace-access.ts';
 import { eligibleModels, previewRouting } from './preview.ts';
 
 export interface RoutingDependencies {
@@ -107,12 +106,10 @@ export async function putWorkspacePreferences(
         }
     >
 > {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { accountId, workspaceId, action: 'writePreferences' }, async (client, workspace) => {
     const before = preferencesSchema.parse(workspace.preferences);
     const read = readPreferences(sent, before);
-    if (!read.ok) return new Refused({ why: 'invalid', refusal: read.refusal });
+    if (!read.ok) return new Refused({ why: 'invalid' as const, refusal: read.refusal });
     const preferences = read.value;
     if (isDeepStrictEqual(preferences, before)) return { preferences, workspaceId: workspace.id };
     await client.query(

@@ -71,14 +71,14 @@ export function readCursor(text: string | undefined, idPattern: RegExp = uuidPat
   const instant = new Date(at);
   // A year of more or fewer digits than four is none of ours, and Postgres cannot read some of them.
   const isOurs = /^\d{4}-/.test(at) && !Number.isNaN(instant.getTime()) && instant.toISOString() === at;
-  if (!isOurs || !idPattern.test(id)) {
-    throw new ServiceError('invalid_request', {
-      message: '`cursor` must be the `next_cursor` of an earlier page.',
-      param: 'cursor',
-    });
-  }
+  if (!isOurs || !idPattern.test(id)) throw badCursor();
   return { at: instant, id };
 }
+
+export const badCursor = (): ServiceError =>
+  new ServiceError('invalid_request', {
+    ...{ message: '`cursor` must be the `next_cursor` of an earlier page.', param: 'cursor' },
+  });
 
 /** Yields every entry of a list that is read page by page. */
 export async function* pagesOf<Entry>(

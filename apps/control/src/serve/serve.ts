@@ -25,12 +25,10 @@ export interface Call<Route> extends RouteCall<Route> {
   readonly caller: CallerOf<Route>;
 }
 
-/** A handler for each route. */
 export type Handlers<Routes extends Contracts> = {
   readonly [Key in keyof Routes]: Served<(call: Call<Routes[Key]>) => Promise<Answer<Routes[Key]>>>;
 };
 
-/** The dependencies of all routes. */
 export interface ServeDependencies {
   readonly sessions: SessionDependencies;
   readonly credentials: ApiCredentials;

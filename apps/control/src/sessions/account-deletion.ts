@@ -18,12 +18,7 @@ export const accountDeletion = ({ deleteAccount, mails, post, now }: AccountDele
     endpoints: {
       deleteAccount: createAuthEndpoint(
         '/delete-account',
-        {
-          method: 'POST',
-          body: deleteAccountSchema,
-          use: [sensitiveSessionMiddleware],
-          requireHeaders: true,
-        },
+        { method: 'POST', body: deleteAccountSchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
         async (ctx) => {
           const { user } = ctx.context.session;
           await assertOwner(ctx, ctx.body.password, now());

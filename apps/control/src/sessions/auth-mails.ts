@@ -1,10 +1,10 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { createAuthMiddleware, isAPIError } from 'better-auth/api';
+import { isAPIError } from 'better-auth/api';
 import type { AuthDatabase } from '../database/auth-schema.ts';
 import { type Mail, mailOf } from '../mail/mail.ts';
 import { voidProofs } from './email-proofs.ts';
+import { onPaths } from './on-paths.ts';
 
-/** The link of a token to set a password. */
 export const setPasswordLink = (origin: string, token: string): string => `${origin}/reset-password#token=${token}`;
 
 const ignoreNotice = 'If this was not you, there is nothing to do.';
@@ -102,17 +102,14 @@ export const securityNotices = ({ db, mails, post }: SecurityNoticesOptions) =>
     id: 'sotto-notices',
     hooks: {
       after: [
-        {
-          matcher: ({ path }) => path !== undefined && path in notices,
-          handler: createAuthMiddleware(async (ctx) => {
-            const { returned, session, newSession } = ctx.context;
-            const user = session?.user ?? newSession?.user;
-            const notice = notices[ctx.path];
-            if (isAPIError(returned) || user === undefined || notice === undefined) return;
-            if (ctx.path === '/change-password') await voidProofs(db, user.id);
-            post?.(mails.notice(user.email, notice));
-          }),
-        },
+        onPaths(Object.keys(notices), async (ctx) => {
+          const { returned, session, newSession } = ctx.context;
+          const user = session?.user ?? newSession?.user;
+          const notice = notices[ctx.path];
+          if (isAPIError(returned) || user === undefined || notice === undefined) return;
+          if (ctx.path === '/change-password') await voidProofs(db, user.id);
+          post?.(mails.notice(user.email, notice));
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;

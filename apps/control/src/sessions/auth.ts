@@ -146,24 +146,10 @@ function authParts(dependencies: AuthDependencies) {
 type UserStore = Pick<AuthContext['internalAdapter'], 'deleteUserSessions' | 'updateUser'>;
 
 /** `storeOf` returns the store of the instance that these options are for. */
-const emailAndPassword = (
-  {
-    db,
-    hasPasswords,
-    mailer,
-    mails,
-    post,
-    openid,
-    devices,
-    mailVerification,
-    onClaimed,
-    onPasswordSet,
-    now,
-  }: AuthParts,
-  storeOf: () => Promise<UserStore>,
-) =>
-  ({
-    enabled: hasPasswords,
+const emailAndPassword = (parts: AuthParts, storeOf: () => Promise<UserStore>) => {
+  const { db, mailer, mails, post, openid, devices, mailVerification, onClaimed, onPasswordSet, now } = parts;
+  return {
+    enabled: parts.hasPasswords,
     minPasswordLength: 8,
     maxPasswordLength: 128,
     // Signing in at once would reveal whether the address was new.
@@ -192,7 +178,8 @@ const emailAndPassword = (
       }
       post?.(mails.passwordSet(user.email, await keepPasskeys(db, user.id, now())));
     },
-  }) satisfies BetterAuthOptions['emailAndPassword'];
+  } satisfies BetterAuthOptions['emailAndPassword'];
+};
 
 const authPlugins = (parts: AuthParts) => {
   const { db, origin, trustedOrigins, mailer, mails, post, openid, signUp, deleteAccount, raceGuard, devices, now } =
@@ -217,7 +204,6 @@ const authPlugins = (parts: AuthParts) => {
   ];
 };
 
-/** The better-auth instance that `buildAuth` returns. */
 export type Auth = ReturnType<typeof buildAuth>;
 
 /** better-auth would read `*` and `?` in a trusted origin as patterns. */
@@ -227,15 +213,10 @@ function exactOrigin(origin: string): string {
 }
 
 /** Returns the ways to sign in to this deployment, so that pages offer only those. */
-const authMethods = async ({
-  hasPasswords,
-  openid,
-  mailer,
-  signUp,
-}: Pick<AuthDependencies, 'hasPasswords' | 'openid' | 'mailer' | 'signUp'>): Promise<AuthMethods> => ({
+const authMethods = async ({ hasPasswords, openid, mailer, signUp }: AuthDependencies): Promise<AuthMethods> => ({
   password: hasPasswords,
   passkey: hasPasswords,
   openid: openid ? { name: openid.name } : null,
   mail: mailer?.how ?? 'none',
-  sign_up: (await signUp.mode()).mode,
+  sign_up: signUp.mode,
 });

@@ -83,12 +83,7 @@ export const emailEndpoints = ({ db, signUp, changeAddress, mails, post, now }: 
       }),
       changeEmail: createAuthEndpoint(
         '/change-email',
-        {
-          method: 'POST',
-          body: changeEmailSchema,
-          use: [sensitiveSessionMiddleware],
-          requireHeaders: true,
-        },
+        { method: 'POST', body: changeEmailSchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
         async (ctx) => {
           const { user } = ctx.context.session;
           const { internalAdapter } = ctx.context;

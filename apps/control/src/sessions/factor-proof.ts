@@ -1,9 +1,10 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
+import { getSessionFromCtx, isAPIError } from 'better-auth/api';
 import { eq } from 'drizzle-orm';
 import { operators } from '../database/administration-schema.ts';
 import { type AuthDatabase, authSession } from '../database/auth-schema.ts';
 import { notFresh } from './fresh-proof.ts';
+import { onPaths } from './on-paths.ts';
 
 export interface FactorProofOptions {
   readonly db: AuthDatabase;
@@ -19,14 +20,14 @@ export const isFreshFactor = (factorAt: Date | null, now: number): boolean =>
 const totpPath = '/two-factor/verify-totp';
 
 /** Requests that add, replace or remove a second factor. */
-const changesFactors: ReadonlySet<string> = new Set([
+const changesFactors = [
   '/two-factor/enable',
   '/two-factor/disable',
   '/two-factor/generate-backup-codes',
   '/passkey/generate-register-options',
   '/passkey/verify-registration',
   '/passkey/delete-passkey',
-]);
+];
 
 /**
  * Notes in a session when its user showed a second factor: a passkey, or a code of an authenticator app, at sign-in or
@@ -39,36 +40,30 @@ export const factorProof = ({ db, now }: FactorProofOptions) =>
     id: 'sotto-factor-proof',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path !== undefined && changesFactors.has(path),
-          handler: createAuthMiddleware(async (ctx) => {
-            const found = await getSessionFromCtx(ctx);
-            if (found === null) return;
-            const [operator] = await db
-              .select({ factorAt: authSession.factorAt })
-              .from(authSession)
-              .innerJoin(operators, eq(operators.userId, authSession.userId))
-              .where(eq(authSession.id, found.session.id));
-            if (operator === undefined || isFreshFactor(operator.factorAt, now())) return;
-            throw notFresh();
-          }),
-        },
+        onPaths(changesFactors, async (ctx) => {
+          const found = await getSessionFromCtx(ctx);
+          if (found === null) return;
+          const [operator] = await db
+            .select({ factorAt: authSession.factorAt })
+            .from(authSession)
+            .innerJoin(operators, eq(operators.userId, authSession.userId))
+            .where(eq(authSession.id, found.session.id));
+          if (operator === undefined || isFreshFactor(operator.factorAt, now())) return;
+          throw notFresh();
+        }),
       ],
       after: [
-        {
-          matcher: ({ path }) => path === totpPath || path === '/passkey/verify-authentication',
-          handler: createAuthMiddleware(async (ctx) => {
-            const { returned, session, newSession } = ctx.context;
-            if (isAPIError(returned)) return;
-            const isEnrolment = ctx.path === totpPath && session !== null && session.user.twoFactorEnabled !== true;
-            const id = (newSession ?? session)?.session.id;
-            if (isEnrolment || id === undefined) return;
-            await db
-              .update(authSession)
-              .set({ factorAt: new Date(now()) })
-              .where(eq(authSession.id, id));
-          }),
-        },
+        onPaths([totpPath, '/passkey/verify-authentication'], async (ctx) => {
+          const { returned, session, newSession } = ctx.context;
+          if (isAPIError(returned)) return;
+          const isEnrolment = ctx.path === totpPath && session !== null && session.user.twoFactorEnabled !== true;
+          const id = (newSession ?? session)?.session.id;
+          if (isEnrolment || id === undefined) return;
+          await db
+            .update(authSession)
+            .set({ factorAt: new Date(now()) })
+            .where(eq(authSession.id, id));
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;

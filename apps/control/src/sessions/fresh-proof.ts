@@ -4,13 +4,14 @@ import type { BetterAuthPlugin } from 'better-auth';
 import {
   APIError,
   createAuthEndpoint,
-  createAuthMiddleware,
+  type createAuthMiddleware,
   getSessionFromCtx,
   sensitiveSessionMiddleware,
 } from 'better-auth/api';
 import { and, eq, gt } from 'drizzle-orm';
 import { type AuthDatabase, authVerification } from '../database/auth-schema.ts';
 import { contractBody } from './contract-body.ts';
+import { onPaths } from './on-paths.ts';
 
 export interface FreshProofOptions {
   readonly db: AuthDatabase;
@@ -92,12 +93,7 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
     endpoints: {
       confirmPassword: createAuthEndpoint(
         '/confirm-password',
-        {
-          method: 'POST',
-          body: passwordOnlySchema,
-          use: [sensitiveSessionMiddleware],
-          requireHeaders: true,
-        },
+        { method: 'POST', body: passwordOnlySchema, use: [sensitiveSessionMiddleware], requireHeaders: true },
         async (ctx) => {
           const { session, user } = ctx.context.session;
           const credential = await ctx.context.internalAdapter.findCredentialAccount(user.id);
@@ -119,17 +115,11 @@ export const freshProof = ({ db, now }: FreshProofOptions) => {
     },
     hooks: {
       before: [
-        {
-          // Check early, before the browser creates a passkey that would then be rejected.
-          matcher: ({ path }) => path === '/passkey/generate-register-options',
-          handler: createAuthMiddleware((ctx) => assertFresh(ctx, () => undefined)),
-        },
-        {
-          matcher: ({ path }) => path === '/passkey/verify-registration',
-          handler: createAuthMiddleware((ctx) =>
-            assertFresh(ctx, () => contractBody<'POST /v1/auth/passkey/verify-registration'>(ctx).confirmation ?? ''),
-          ),
-        },
+        // Check early, before the browser creates a passkey that would then be rejected.
+        onPaths(['/passkey/generate-register-options'], (ctx) => assertFresh(ctx, () => undefined)),
+        onPaths(['/passkey/verify-registration'], (ctx) =>
+          assertFresh(ctx, () => contractBody<'POST /v1/auth/passkey/verify-registration'>(ctx).confirmation ?? ''),
+        ),
       ],
     },
   } satisfies BetterAuthPlugin;

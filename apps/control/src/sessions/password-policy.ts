@@ -1,14 +1,15 @@
 import type { BetterAuthPlugin, DBAdapter, DBTransactionAdapter, Where } from 'better-auth';
-import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { eq } from 'drizzle-orm';
 import { type AuthDatabase, authAccount } from '../database/auth-schema.ts';
+import { onPaths } from './on-paths.ts';
 import { type HookContext, passkeyPath } from './openid-sessions.ts';
 
 /** The path of better-auth to which the OpenID provider sends browsers back. */
 export const callbackPath = '/callback/:id';
 
 /** Requests that take, check or set a password. */
-const takesPassword: ReadonlySet<string> = new Set([
+const takesPassword = [
   '/sign-up/email',
   '/sign-in/email',
   '/request-password-reset',
@@ -18,7 +19,7 @@ const takesPassword: ReadonlySet<string> = new Set([
   '/two-factor/enable',
   '/two-factor/disable',
   '/two-factor/generate-backup-codes',
-]);
+];
 
 /** Refuses every request with a password. `openidName` is the provider that people sign in with instead. */
 export const passwordsOff = (openidName: string) =>
@@ -26,15 +27,12 @@ export const passwordsOff = (openidName: string) =>
     id: 'sotto-passwords-off',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path !== undefined && takesPassword.has(path),
-          handler: createAuthMiddleware(async () => {
-            throw new APIError('FORBIDDEN', {
-              code: 'passwords_off',
-              message: `Passwords are off in this deployment. Sign in with ${openidName}`,
-            });
-          }),
-        },
+        onPaths(takesPassword, async () => {
+          throw new APIError('FORBIDDEN', {
+            code: 'passwords_off',
+            message: `Passwords are off in this deployment. Sign in with ${openidName}`,
+          });
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;

@@ -1,9 +1,10 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
+import { APIError, type createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
 import { deleteSessionCookie } from 'better-auth/cookies';
 import { and, eq, isNull } from 'drizzle-orm';
 import { type AuthDatabase, authAccount, authUser } from '../database/auth-schema.ts';
 import { findEmailProof, voidProofs } from './email-proofs.ts';
+import { onPaths } from './on-paths.ts';
 
 export interface PasswordRaceGuardOptions {
   readonly db: AuthDatabase;
@@ -19,14 +20,14 @@ interface Stamp {
 type Ctx = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0];
 
 /** Requests that check a password, or continue one that did, and then begin a session or set another password. */
-const paths: ReadonlySet<string> = new Set([
+const paths = [
   '/sign-in/email',
   '/two-factor/verify-totp',
   '/two-factor/verify-backup-code',
   '/two-factor/disable',
   '/verify-email',
   '/change-password',
-]);
+];
 
 /**
  * Protects a new password from requests that were under way when it was set. Checking a password takes a tenth of a
@@ -66,29 +67,23 @@ export function passwordRaceGuard({ db, now }: PasswordRaceGuardOptions) {
     id: 'sotto-password-race-guard',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path !== undefined && paths.has(path),
-          handler: createAuthMiddleware(async (ctx) => {
-            const stamp = await stampOf(ctx);
-            if (ctx.request && stamp !== undefined) stamps.set(ctx.request, stamp);
-          }),
-        },
+        onPaths(paths, async (ctx) => {
+          const stamp = await stampOf(ctx);
+          if (ctx.request && stamp !== undefined) stamps.set(ctx.request, stamp);
+        }),
       ],
       after: [
-        {
-          matcher: ({ path }) => path !== undefined && paths.has(path),
-          handler: createAuthMiddleware(async (ctx) => {
-            const stamp = ctx.request && stamps.get(ctx.request);
-            const { returned, newSession, internalAdapter } = ctx.context;
-            if (stamp === undefined || isAPIError(returned)) return;
-            if ((await passwordOf(stamp.userId)) === stamp.password) return;
-            if (newSession) await internalAdapter.deleteSession(newSession.session.token);
-            deleteSessionCookie(ctx);
-            // Also void a sign-in that still awaits its second factor.
-            await voidProofs(db, stamp.userId);
-            throw changedMeanwhile();
-          }),
-        },
+        onPaths(paths, async (ctx) => {
+          const stamp = ctx.request && stamps.get(ctx.request);
+          const { returned, newSession, internalAdapter } = ctx.context;
+          if (stamp === undefined || isAPIError(returned)) return;
+          if ((await passwordOf(stamp.userId)) === stamp.password) return;
+          if (newSession) await internalAdapter.deleteSession(newSession.session.token);
+          deleteSessionCookie(ctx);
+          // Also void a sign-in that still awaits its second factor.
+          await voidProofs(db, stamp.userId);
+          throw changedMeanwhile();
+        }),
       ],
     },
   } satisfies BetterAuthPlugin;

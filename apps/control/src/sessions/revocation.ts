@@ -13,7 +13,6 @@ export const sessionRevocation = (db: AuthDatabase) => ({
     await db.delete(authSession).where(and(eq(authSession.userId, userId), inArray(authSession.token, tokens)));
   },
 
-  /** Ends the other sessions of a session's user. */
   async endOthers({ userId, sessionId }: { readonly userId: string; readonly sessionId: string }): Promise<void> {
     await db.delete(authSession).where(and(eq(authSession.userId, userId), ne(authSession.id, sessionId)));
   },

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { and, eq, lt } from 'drizzle-orm';
 import { type AuthDatabase, authPasskey, authVerification } from '../database/auth-schema.ts';
 import { contractBody } from './contract-body.ts';
+import { onPaths } from './on-paths.ts';
 import { challengedUser } from './password-race-guard.ts';
 
 export interface SessionGatesOptions {
@@ -12,21 +13,13 @@ export interface SessionGatesOptions {
   readonly now: () => number;
 }
 
-const needsMail: ReadonlySet<string> = new Set([
-  '/request-password-reset',
-  '/send-verification-email',
-  '/change-email',
-]);
+const needsMail = ['/request-password-reset', '/send-verification-email', '/change-email'];
 
 /**
  * Adding another way to sign in requires a verified address. Otherwise a stranger could sign up with another person's
  * address and keep access after its owner takes the account over.
  */
-const needsVerifiedEmail: ReadonlySet<string> = new Set([
-  '/two-factor/enable',
-  '/passkey/generate-register-options',
-  '/passkey/verify-registration',
-]);
+const needsVerifiedEmail = ['/two-factor/enable', '/passkey/generate-register-options', '/passkey/verify-registration'];
 
 /** Checks before better-auth's own routes whether this user may make the request. */
 export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
@@ -34,53 +27,41 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
     id: 'sotto-gates',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path !== undefined && needsMail.has(path),
-          handler: createAuthMiddleware(async (ctx) => {
-            const { path } = ctx;
-            // Tell a caller without a session about that first.
-            if (path === '/change-email' && (await getSessionFromCtx(ctx)) === null) throw new APIError('UNAUTHORIZED');
-            if (!hasMail) {
-              throw new APIError('BAD_REQUEST', {
-                code: 'NO_MAIL',
-                message: 'This deployment sends no mail, so this cannot be done. Ask whoever runs it',
-              });
-            }
-          }),
-        },
-        {
-          matcher: ({ path }) => path !== undefined && needsVerifiedEmail.has(path),
-          handler: createAuthMiddleware(async (ctx) => {
-            const session = await getSessionFromCtx(ctx);
-            if (session && !session.user.emailVerified) {
-              throw new APIError('FORBIDDEN', { code: 'EMAIL_NOT_VERIFIED', message: 'Confirm your address first' });
-            }
-          }),
-        },
-        {
-          matcher: ({ path }) => path === '/passkey/update-passkey' || path === '/passkey/delete-passkey',
-          handler: createAuthMiddleware(async (ctx) => {
-            const session = await getSessionFromCtx(ctx);
-            const { id } = contractBody<'POST /v1/auth/passkey/delete-passkey'>(ctx);
-            // For another user's passkey better-auth answers 401, which pages would take for an ended session.
-            if (session && !(await ownsPasskey(db, session.user.id, id))) {
-              throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
-            }
-          }),
-        },
-        {
-          matcher: ({ path }) => path === '/two-factor/verify-totp',
-          handler: createAuthMiddleware(async (ctx) => {
-            const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
-            const { code } = contractBody<'POST /v1/auth/two-factor/verify-totp'>(ctx);
-            if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
-              throw new APIError('UNAUTHORIZED', {
-                code: 'INVALID_CODE',
-                message: 'This code was used already. Wait for the next one',
-              });
-            }
-          }),
-        },
+        onPaths(needsMail, async (ctx) => {
+          const { path } = ctx;
+          // Tell a caller without a session about that first.
+          if (path === '/change-email' && (await getSessionFromCtx(ctx)) === null) throw new APIError('UNAUTHORIZED');
+          if (!hasMail) {
+            throw new APIError('BAD_REQUEST', {
+              code: 'NO_MAIL',
+              message: 'This deployment sends no mail, so this cannot be done. Ask whoever runs it',
+            });
+          }
+        }),
+        onPaths(needsVerifiedEmail, async (ctx) => {
+          const session = await getSessionFromCtx(ctx);
+          if (session && !session.user.emailVerified) {
+            throw new APIError('FORBIDDEN', { code: 'EMAIL_NOT_VERIFIED', message: 'Confirm your address first' });
+          }
+        }),
+        onPaths(['/passkey/update-passkey', '/passkey/delete-passkey'], async (ctx) => {
+          const session = await getSessionFromCtx(ctx);
+          const { id } = contractBody<'POST /v1/auth/passkey/delete-passkey'>(ctx);
+          // For another user's passkey better-auth answers 401, which pages would take for an ended session.
+          if (session && !(await ownsPasskey(db, session.user.id, id))) {
+            throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
+          }
+        }),
+        onPaths(['/two-factor/verify-totp'], async (ctx) => {
+          const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
+          const { code } = contractBody<'POST /v1/auth/two-factor/verify-totp'>(ctx);
+          if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
+            throw new APIError('UNAUTHORIZED', {
+              code: 'INVALID_CODE',
+              message: 'This code was used already. Wait for the next one',
+            });
+          }
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;

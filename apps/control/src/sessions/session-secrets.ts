@@ -20,13 +20,10 @@ export interface VersionedSecret {
 
 /**
  * Returns the secrets in better-auth's form. The version is derived from the secret, so that it stays the same when the
- * secret moves down the list. Version 1 marks data from before a second secret was possible; `resealFactors` soon
- * encrypts that data again.
+ * secret moves down the list.
  */
-export const versionedSecrets = (secrets: SessionSecrets): VersionedSecret[] => [
-  ...secrets.map((value) => ({ version: versionOf(value), value })),
-  { version: 1, value: secrets[0] },
-];
+export const versionedSecrets = (secrets: SessionSecrets): VersionedSecret[] =>
+  secrets.map((value) => ({ version: versionOf(value), value }));
 
 const versionOf = (secret: string): number =>
   2 + (createHash('sha256').update(`sotto session secret\0${secret}`).digest().readUInt32BE() >>> 2);
@@ -99,19 +96,12 @@ export async function resealFactors(pool: pg.Pool, secrets: SessionSecrets): Pro
   return resealed;
 }
 
-/**
- * Returns undefined if none of the secrets decrypts the data. Data without a version of its own may be under any of
- * them.
- */
+/** Returns undefined if none of the secrets decrypts the data. */
 async function sealAnew(data: string, secrets: SessionSecrets): Promise<string | undefined> {
-  const versioned = secrets.map((value) => [versionOf(value), value] as const);
-  const currentVersion = versionOf(secrets[0]);
-  for (const unversioned of secrets) {
-    const key = { keys: new Map([...versioned, [1, unversioned]]), currentVersion, legacySecret: unversioned };
-    const opened = await symmetricDecrypt({ key, data }).catch(() => undefined);
-    if (opened !== undefined) return symmetricEncrypt({ key, data: opened });
-  }
-  return undefined;
+  const keys = new Map(secrets.map((value) => [versionOf(value), value]));
+  const key = { keys, currentVersion: versionOf(secrets[0]) };
+  const opened = await symmetricDecrypt({ key, data }).catch(() => undefined);
+  return opened === undefined ? undefined : symmetricEncrypt({ key, data: opened });
 }
 
 /**

@@ -10,7 +10,7 @@ const openid = {
 };
 const alone = {
   ...{ hasPasswords: true, groupRoles: [], scimToken: undefined },
-  signUp: { mode: undefined, domains: [] },
+  signUp: { mode: 'invited', domains: [] },
 };
 const workspace = '7c0e4a52-3d0f-4a53-9d3e-2f1f0c7a9b11';
 
@@ -69,12 +69,8 @@ describe('readSignInSettings', () => {
   });
 
   it('reads who may sign up', () => {
-    const read = readSignInSettings(
-      { SIGN_UP: 'closed', SIGN_UP_DOMAINS: 'Example.com, b.example' },
-      { signUp: 'open' },
-    );
+    const read = readSignInSettings({ SIGN_UP: 'closed', SIGN_UP_DOMAINS: 'Example.com, b.example' });
     expect(read).toMatchObject({ settings: { signUp: { mode: 'closed', domains: ['example.com', 'b.example'] } } });
-    expect(readSignInSettings({}, { signUp: 'open' })).toMatchObject({ settings: { signUp: { mode: 'open' } } });
   });
 
   it.each([...Object.keys(smtp), ...Object.keys(openid)])('refuses settings of which only %s is missing', (name) => {

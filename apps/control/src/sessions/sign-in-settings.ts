@@ -1,8 +1,8 @@
 import type { MemberRole } from '@sotto/contract/control/workspaces';
-import { type Environment, readSettings, type Settings, signInSchema } from '@sotto/server';
+import { type Environment, missingOf, readSettings, type Settings, signInSchema } from '@sotto/server';
 import type { SmtpSettings } from '../mail/smtp-mail.ts';
 import type { OpenidSettings } from './openid-provider.ts';
-import type { SignUpMode, SignUpSettings } from './sign-up-policy.ts';
+import type { SignUpSettings } from './sign-up-policy.ts';
 
 /** A group of the OpenID provider gives its people a role in a workspace. */
 export interface GroupRole {
@@ -21,18 +21,11 @@ export interface SignInSettings {
   readonly openid: OpenidSettings | undefined;
   /** Which groups of the provider give a role in which workspace. */
   readonly groupRoles: readonly GroupRole[];
-  /** The bearer token of SCIM. */
   readonly scimToken: string | undefined;
 }
 
-/**
- * Reads the settings of mail and of the OpenID provider. If one is half configured, the error names the missing
- * variable. `signUp` is the default of `SIGN_UP`.
- */
-export function readSignInSettings(
-  environment: Environment,
-  { signUp }: { readonly signUp?: SignUpMode } = {},
-): Settings<SignInSettings> {
+/** Reads the settings of mail and of the OpenID provider. If one is half configured, the error names the missing variable. */
+export function readSignInSettings(environment: Environment): Settings<SignInSettings> {
   const read = readSettings(signInSchema, environment);
   if (!read.ok) return read;
   const env = read.settings;
@@ -49,7 +42,7 @@ export function readSignInSettings(
     ok: true,
     settings: {
       hasPasswords: env.SIGN_IN_PASSWORD !== 'off',
-      signUp: { mode: env.SIGN_UP ?? signUp, domains: env.SIGN_UP_DOMAINS ?? [] },
+      signUp: { mode: env.SIGN_UP, domains: env.SIGN_UP_DOMAINS ?? [] },
       smtp: url && from ? { url, from } : undefined,
       openid:
         issuer && clientId && clientSecret && name
@@ -67,14 +60,3 @@ export function readSignInSettings(
 
 /** Settings that mean nothing without an OpenID provider. Without it, `SIGN_IN_PASSWORD=off` would lock everyone out. */
 const needOpenid = ['SIGN_IN_PASSWORD', 'OIDC_SCOPES', 'OIDC_GROUPS_CLAIM', 'OIDC_ROLES', 'SCIM_TOKEN'] as const;
-
-function missingOf(
-  what: string,
-  env: Readonly<Record<string, unknown>>,
-  needed: readonly string[],
-): string | undefined {
-  const given = needed.find((name) => env[name] !== undefined);
-  const missing = needed.find((name) => env[name] === undefined);
-  if (given === undefined || missing === undefined) return undefined;
-  return `${missing} is not set: ${what} needs it beside ${given}`;
-}

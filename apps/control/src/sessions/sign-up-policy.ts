@@ -1,6 +1,7 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthMiddleware } from 'better-auth/api';
+import { APIError } from 'better-auth/api';
 import type pg from 'pg';
+import { onPaths } from './on-paths.ts';
 
 /** How a person signs up: the provider has verified the address, or the person chose it together with a password. */
 type SignUpWay = 'openid' | 'password';
@@ -9,16 +10,12 @@ type SignUpWay = 'openid' | 'password';
 export type SignUpMode = 'open' | 'invited' | 'closed';
 
 export interface SignUpSettings {
-  /** Undefined: `invited`, or `open` in a deployment that had users before there was a policy. */
-  readonly mode: SignUpMode | undefined;
+  readonly mode: SignUpMode;
   /** In lower case. Empty: all domains. */
   readonly domains: readonly string[];
 }
 
-export interface SignUpPolicy {
-  readonly domains: readonly string[];
-  /** The mode, and whether it is `open` only because the deployment is older than the policy. */
-  mode(): Promise<{ readonly mode: SignUpMode; readonly isInherited: boolean }>;
+export interface SignUpPolicy extends SignUpSettings {
   /**
    * Whether an address may create an account. The answer does not depend on the accounts that exist. People of SCIM are admitted only
    * if the OpenID provider signs them in, because leaving would not end an account that a password opens.
@@ -29,16 +26,7 @@ export interface SignUpPolicy {
 }
 
 /** The one place that decides who may sign up. */
-export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSettings, now: () => number): SignUpPolicy {
-  let inherited: boolean | undefined;
-  const mode: SignUpPolicy['mode'] = async () => {
-    if (given !== undefined) return { mode: given, isInherited: false };
-    if (inherited === undefined) {
-      const { rows } = await pool.query<{ signed_up_openly: boolean }>('select signed_up_openly from deployment');
-      inherited = rows[0]?.signed_up_openly ?? false;
-    }
-    return { mode: inherited ? 'open' : 'invited', isInherited: inherited };
-  };
+export function signUpPolicy(pool: pg.Pool, { mode, domains }: SignUpSettings, now: () => number): SignUpPolicy {
   const isInDomains = (email: string): boolean =>
     domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1));
   const invitedBy = async (email: string) => {
@@ -57,10 +45,9 @@ export function signUpPolicy(pool: pg.Pool, { mode: given, domains }: SignUpSett
     mode,
     async admits(address, by) {
       const email = address.toLowerCase();
-      const { mode: current } = await mode();
-      if (current === 'closed') return false;
+      if (mode === 'closed') return false;
       const isInside = isInDomains(email);
-      if (current === 'open' && isInside) return true;
+      if (mode === 'open' && isInside) return true;
       const invited = await invitedBy(email);
       // An operator’s invitation admits any domain, because the operator chose the address. So does the operator's provider by SCIM.
       return invited.by_operator || (by === 'openid' && invited.by_scim) || (isInside && invited.by_workspace);
@@ -94,12 +81,9 @@ export const signUpGate = (policy: Pick<SignUpPolicy, 'admits'>) =>
     id: 'sotto-sign-up',
     hooks: {
       before: [
-        {
-          matcher: ({ path }) => path === '/sign-up/email',
-          handler: createAuthMiddleware(async ({ body }) => {
-            if (typeof body?.email === 'string') await assertMaySignUp(policy, body.email, 'password');
-          }),
-        },
+        onPaths(['/sign-up/email'], async ({ body }) => {
+          if (typeof body?.email === 'string') await assertMaySignUp(policy, body.email, 'password');
+        }),
       ],
     },
   }) satisfies BetterAuthPlugin;

@@ -22,7 +22,6 @@ export interface Shards extends Domain {
 
 const leaseMs = 1_000;
 const epochMs = 1_000;
-/** The pause after a failure. */
 const epochPauseMs = 500;
 /** The interval of checks while a shard is about to be opened. */
 const unsettledMs = 50;

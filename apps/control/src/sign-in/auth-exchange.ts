@@ -52,7 +52,6 @@ export function authRequest(
   });
 }
 
-/** Returns the path of a route with its parameters. */
 function pathOf({ routeOptions: { url = '' }, params }: FastifyRequest): string {
   const given = params as Readonly<Record<string, string>>;
   return url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));

@@ -32,14 +32,8 @@ const purgeMs = 600_000;
 const resealMs = 60_000;
 
 /** Serves better-auth’s routes, and maintains the data that they store. */
-export function buildSignIn({
-  pool,
-  sessionSecrets,
-  hasPasswords,
-  origin,
-  controlLimit,
-  now,
-}: SignInDependencies): Domain {
+export function buildSignIn(deps: SignInDependencies): Domain {
+  const { pool, sessionSecrets, hasPasswords, origin, controlLimit, now } = deps;
   return {
     async register({ app, sessions }: RouteContext) {
       await app.register(async (scope) => serveLogout(scope, { pool, auth: sessions.auth, now }));

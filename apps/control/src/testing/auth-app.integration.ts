@@ -47,7 +47,7 @@ export async function authApp() {
       openid: undefined,
       onOpenidSignIn: async () => {},
       signUp: {
-        mode: async () => ({ mode: 'open', isInherited: false }),
+        mode: 'open',
         admits: async () => true,
         allowsAddress: async () => true,
       },

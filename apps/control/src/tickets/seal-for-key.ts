@@ -21,7 +21,6 @@ export interface SealingDependencies {
   readonly areBrokersQuiet: () => boolean;
 }
 
-/** A planned request to seal a ticket for. */
 export interface TicketOrder {
   readonly bindings: Parameters<typeof bindingsOf>[0];
   readonly needs: Needs;

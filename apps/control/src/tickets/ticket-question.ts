@@ -35,10 +35,7 @@ export function readTicketQuestion(asked: TicketRequest, operation: Operation): 
   const reasoning = reasoningSelection(asked);
   return {
     bindings: { operation, model, models, provider, reasoning, media: readMedia(asked, operation) },
-    needs: {
-      ...noNeeds(modelTypeOf[operation]),
-      ...reasoningNeeds(reasoning),
-    },
+    needs: { ...noNeeds(modelTypeOf[operation]), ...reasoningNeeds(reasoning) },
   };
 }
 

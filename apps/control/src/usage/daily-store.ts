@@ -110,7 +110,6 @@ function pieces({ days, groups }: DailyQuestion): readonly DayRange[] {
   return groups.includes('month') ? monthsOf(days) : [days];
 }
 
-/** The SQL of a column over the groups `s`. */
 function columnOf(group: UsageGroup): string {
   if (group === 'day') return "to_char(s.day, 'YYYY-MM-DD') as day";
   return group === 'month' ? "to_char(s.month, 'YYYY-MM') as month" : `s.${group}`;

@@ -1,40 +1,18 @@
-import type { UsageDailyQuery } from '@sotto/contract/control/usage';
 import { ServiceError } from '@sotto/wire';
 
 const dayMs = 86_400_000;
-const defaultDays = 30;
-const maxDays = 400;
+const hourMs = 3_600_000;
+
+interface Asked {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
 
 /** Whole UTC days, as Unix days: `from` inclusive, `to` exclusive. */
 export interface DayRange {
   readonly from: number;
   readonly to: number;
 }
-
-/**
- * Returns the days of a query. The default is 30 days including today. Throws `invalid_request` for an empty range and
- * for more than 400 days.
- */
-export function dayRange({ from, to }: Pick<UsageDailyQuery, 'from' | 'to'>, nowMs: number): DayRange {
-  const end = to === undefined ? Math.floor(nowMs / dayMs) + 1 : Math.ceil(to.getTime() / dayMs);
-  const begin = from === undefined ? end - defaultDays : Math.floor(from.getTime() / dayMs);
-  if (begin >= end) {
-    throw new ServiceError('invalid_request', {
-      message: '`from` must be earlier than `to`, which is the end of today where it is absent.',
-      param: 'from',
-    });
-  }
-  if (end - begin > maxDays) {
-    throw new ServiceError('invalid_request', {
-      message: `\`from\` must be at most ${maxDays} days before \`to\`.`,
-      param: 'from',
-    });
-  }
-  return { from: begin, to: end };
-}
-
-const hourMs = 3_600_000;
-const maxHours = 31 * 24;
 
 /** Whole UTC hours: `from` inclusive, `to` exclusive. */
 export interface HourRange {
@@ -43,25 +21,34 @@ export interface HourRange {
 }
 
 /**
- * Returns the hours of a query. The default is the last 24 hours and the present one. Throws `invalid_request` for an empty range and for
- * more than 31 days.
+ * Returns the days of a query. The default is 30 days including today. Throws `invalid_request` for an empty range and
+ * for more than 400 days.
  */
-export function hourRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, nowMs: number): HourRange {
-  const end = to === undefined ? Math.floor(nowMs / hourMs) + 1 : Math.ceil(to.getTime() / hourMs);
-  const begin = from === undefined ? end - 25 : Math.floor(from.getTime() / hourMs);
-  if (begin >= end) {
-    throw new ServiceError('invalid_request', {
-      message: '`from` must be earlier than `to`, which is now where it is absent.',
-      param: 'from',
-    });
-  }
-  if (end - begin > maxHours) {
-    throw new ServiceError('invalid_request', {
-      message: '`from` must be at most 31 days before `to`.',
-      param: 'from',
-    });
-  }
-  return { from: new Date(begin * hourMs), to: new Date(end * hourMs) };
+export const dayRange = (asked: Asked, nowMs: number): DayRange =>
+  rangeOf(asked, nowMs, { unitMs: dayMs, usual: 30, mostDays: 400, end: 'the end of today' });
+
+/**
+ * Returns the whole UTC hours of a query, as `dayRange` does. The default is the last 24 hours and the present one. Throws
+ * `invalid_request` for more than 31 days, too.
+ */
+export function hourRange(asked: Asked, nowMs: number): HourRange {
+  const { from, to } = rangeOf(asked, nowMs, { unitMs: hourMs, usual: 25, mostDays: 31, end: 'now' });
+  return { from: new Date(from * hourMs), to: new Date(to * hourMs) };
+}
+
+/** Returns a range in units. `usual` is its length without `from`, and `end` says what it ends at without `to`. */
+function rangeOf(
+  { from, to }: Asked,
+  nowMs: number,
+  { unitMs, usual, mostDays, end }: { unitMs: number; usual: number; mostDays: number; end: string },
+): DayRange {
+  const until = to === undefined ? Math.floor(nowMs / unitMs) + 1 : Math.ceil(to.getTime() / unitMs);
+  const begin = from === undefined ? until - usual : Math.floor(from.getTime() / unitMs);
+  const refused = (message: string) => new ServiceError('invalid_request', { message, param: 'from' });
+  if (begin >= until) throw refused(`\`from\` must be earlier than \`to\`, which is ${end} where it is absent.`);
+  if ((until - begin) * unitMs > mostDays * dayMs)
+    throw refused(`\`from\` must be at most ${mostDays} days before \`to\`.`);
+  return { from: begin, to: until };
 }
 
 /** Formats a Unix day as `YYYY-MM-DD`. */

@@ -8,7 +8,6 @@ import type { HourRange } from './day-range.ts';
 import type { UsageOwner } from './usage-store.ts';
 
 const hourMs = 3_600_000;
-/** Counts are kept for 90 days. */
 const keptMs = 90 * 24 * hourMs;
 /** The most counts of an answer, unless one hour has more. */
 const mostGroups = 2_000;

@@ -61,19 +61,10 @@ export async function* exportUsage(
 async function readRows(
   pool: pg.Pool,
   { accountId, onlyOf }: UsageOwner,
-  {
-    from,
-    to,
-    model,
-    provider,
-    status,
-    error,
-    key_id: keyId,
-    workspace_id: workspaceId,
-    member_id: member,
-  }: UsageFilters,
+  { from, to, member_id: member, ...equal }: UsageFilters,
   { after, limit }: RowsQuery,
 ): Promise<Row[]> {
+  const { status, error, key_id: keyId, workspace_id: workspaceId } = equal;
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const account = bind(accountId);
@@ -87,14 +78,10 @@ async function readRows(
   }
   if (from !== undefined) conditions.push(`at >= ${bind(from)}`);
   if (to !== undefined) conditions.push(`at < ${bind(to)}`);
-  if (model !== undefined) conditions.push(`model = ${bind(model)}`);
-  if (provider !== undefined) conditions.push(`provider = ${bind(provider)}`);
-  if (status !== undefined) conditions.push(`status = ${bind(status)}`);
-  if (error !== undefined) conditions.push(`error = ${bind(error)}`);
+  for (const column of ['model', 'provider', 'status', 'error', 'key_id', 'workspace_id'] as const)
+    if (equal[column] !== undefined) conditions.push(`${column} = ${bind(equal[column])}`);
   // As the partial index says it.
   if (error !== undefined || (status !== undefined && status !== 'completed')) conditions.push(`status <> 'completed'`);
-  if (keyId !== undefined) conditions.push(`key_id = ${bind(keyId)}`);
-  if (workspaceId !== undefined) conditions.push(`workspace_id = ${bind(workspaceId)}`);
   if (keyId !== undefined && workspaceId !== undefined) {
     // A key belongs to one workspace. With another workspace, Postgres would read all usage of the key for an empty
     // result.

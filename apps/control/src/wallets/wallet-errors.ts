@@ -10,7 +10,6 @@ const forbidden = (message: string): ServiceError => new ServiceError('forbidden
 const invalid = (param: string, message: string): ServiceError =>
   new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
 
-/** The errors of credits and anonymous wallets. */
 export const walletErrors: ErrorsOf<NotWithdrawn | NotClosed | NotDeposited | NoCredit> = {
   unavailable: () => new ServiceError('service_unavailable'),
   wrong_key: () => invalid('key_id', 'is not the issuer key of this year.'),

@@ -115,10 +115,7 @@ const toBatch = ({
 }: {
   readonly key_id: string;
   readonly blinded: readonly string[];
-}): Omit<Batch, 'paidBy'> => ({
-  keyId: key_id,
-  blinded: blinded.map((number) => Buffer.from(number, 'base64url')),
-});
+}): Omit<Batch, 'paidBy'> => ({ keyId: key_id, blinded: blinded.map((number) => Buffer.from(number, 'base64url')) });
 
 const toAnswer = (signatures: readonly Buffer[]) => ({
   signatures: signatures.map((signature) => signature.toString('base64url')),

@@ -11,7 +11,7 @@ import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { keysOfBudget, largestSum } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
-import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
+import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 type Settings = SqlRow<typeof workspaces, 'alert_percents' | 'member_budget_nusd'>;
@@ -47,9 +47,7 @@ export async function setBudgetSettings(
   { alertPercents, memberBudgetNusd }: NewBudgetSettings,
   now: number,
 ): Promise<BudgetSettingsAnswer | Refused<NoAccess>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, workspace) => {
     const percents = [...new Set(alertPercents)].sort((a, b) => a - b);
     await client.query('update workspaces set alert_percents = $2, member_budget_nusd = $3 where id = $1', [
       workspace.id,

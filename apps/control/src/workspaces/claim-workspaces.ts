@@ -29,10 +29,7 @@ export async function claimWorkspaces(client: pg.PoolClient, userId: string): Pr
     await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
     keyIds.push(...(await revokeWorkspaceKeys(client, workspaceId, accountId)));
     const place = [workspaceId, accountId];
-    await removeBudgets(client, {
-      where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
-      values: place,
-    });
+    await removeBudgets(client, { where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default', values: place });
     await client.query('delete from workspace_invitations where workspace_id = $1 and invited_by = $2', place);
     await client.query('delete from workspace_members where workspace_id = $1 and account_id = $2', place);
   }

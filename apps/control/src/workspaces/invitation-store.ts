@@ -5,13 +5,12 @@ import { hashSecret } from '@sotto/state';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { weakRole } from './permissions.ts';
-import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
+import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
@@ -53,9 +52,7 @@ export async function inviteAddress(
   { email, role }: CreateInvitation,
   now: number,
 ): Promise<NewInvitation | Refused<NotInvited>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' }, async (client, workspace) => {
     const present = await roleOfAddress(client, workspace.id, email);
     if (role === 'owner') {
       const weak = weakRole(workspace.role, 'handOver');
@@ -110,15 +107,12 @@ export async function listInvitations(
   });
 }
 
-/** Withdraws an invitation that is pending. */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { accountId, workspaceId }: InWorkspace,
   invitationId: string,
 ): Promise<Refused<NoAccess | { readonly why: 'no_invitation' }> | undefined> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' }, async (client, workspace) => {
     const { rowCount } = await client.query('delete from workspace_invitations where id = $1 and workspace_id = $2', [
       invitationId,
       workspace.id,
@@ -149,16 +143,8 @@ async function roleOfAddress(
   return rows[0]?.role;
 }
 
-const toAnswer = ({
-  id,
-  email,
-  role,
-  created_at: createdAt,
-  expires_at: expiresAt,
-}: Row): WorkspaceInvitationAnswer => ({
-  id,
-  email,
-  role,
-  created_at: createdAt.toISOString(),
-  expires_at: expiresAt.toISOString(),
+const toAnswer = (row: Row): WorkspaceInvitationAnswer => ({
+  ...{ id: row.id, email: row.email, role: row.role },
+  created_at: row.created_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
 });

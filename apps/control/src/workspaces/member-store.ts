@@ -3,14 +3,13 @@ import type { MemberRole, WorkspaceMemberAnswer } from '@sotto/contract/control/
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
-import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
+import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 type Row = SqlRow<typeof workspaceMembers, 'account_id'> & {
@@ -45,7 +44,6 @@ export async function listMembers(
   });
 }
 
-/** A member of a workspace, and the caller's account. */
 export interface OfMember extends InWorkspace {
   readonly memberId: string;
 }
@@ -62,9 +60,7 @@ export async function changeRole(
   { accountId, workspaceId, memberId }: OfMember,
   role: MemberRole,
 ): Promise<{ readonly member: WorkspaceMemberAnswer; readonly keyIds: readonly string[] } | Refused<NoChange>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' }, async (client, workspace) => {
     if (memberId === workspace.accountId) return refused('owner');
     const { rows } = await client.query<Row>(
       `update workspace_members m set role = $3, by_group = m.by_group and m.account_id = $4 from accounts a left join auth_user u on u.id = a.user_id
@@ -87,10 +83,8 @@ export async function removeMember(
   pool: pg.Pool,
   { accountId, workspaceId, memberId }: OfMember,
 ): Promise<readonly string[] | Refused<NoChange>> {
-  return inTransaction(pool, async (client) => {
-    const action = memberId === accountId ? 'read' : 'manageMembers';
-    const workspace = await lockWorkspace(client, { accountId, workspaceId, action });
-    if (workspace instanceof Refused) return workspace;
+  const action = memberId === accountId ? 'read' : 'manageMembers';
+  return inWorkspace(pool, { accountId, workspaceId, action }, async (client, workspace) => {
     if (memberId === workspace.accountId) return refused('owner');
     const keyIds = await endMembership(client, { workspaceId: workspace.id, memberId });
     if (keyIds instanceof Refused) return keyIds;
@@ -117,10 +111,7 @@ export async function endMembership(
     place,
   );
   if (rowCount === 0) return refused('no_member');
-  await removeBudgets(client, {
-    where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default',
-    values: place,
-  });
+  await removeBudgets(client, { where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default', values: place });
   return revokeRights(client, { workspaceId, memberId, role: undefined });
 }
 
@@ -138,18 +129,8 @@ export async function revokeRights(
   return role !== undefined && mayDo(role, 'useOwnKeys') ? [] : revokeWorkspaceKeys(client, workspaceId, memberId);
 }
 
-const toAnswer = ({
-  account_id,
-  email,
-  role,
-  by_group,
-  joined_at: joinedAt,
-  is_disabled: disabled,
-}: Row): WorkspaceMemberAnswer => ({
-  account_id,
-  email,
-  role,
-  by_group,
-  joined_at: joinedAt.toISOString(),
-  disabled,
+const toAnswer = (row: Row): WorkspaceMemberAnswer => ({
+  ...{ account_id: row.account_id, email: row.email, role: row.role, by_group: row.by_group },
+  joined_at: row.joined_at.toISOString(),
+  disabled: row.is_disabled,
 });

@@ -27,7 +27,6 @@ export type WorkspaceAction = keyof typeof weakestRoleFor;
 export const mayDo = (role: WorkspaceRole, action: WorkspaceAction): boolean =>
   isRoleAtLeast(role, weakestRoleFor[action]);
 
-/** A role that is too weak for an action. */
 export interface WeakRole {
   readonly why: 'weak_role';
   readonly role: WorkspaceRole;
@@ -35,6 +34,5 @@ export interface WeakRole {
   readonly needed: WorkspaceRole;
 }
 
-/** Returns a refusal if a role is too weak. */
 export const weakRole = (role: WorkspaceRole, action: WorkspaceAction): Refused<WeakRole> | undefined =>
   mayDo(role, action) ? undefined : new Refused({ why: 'weak_role', role, needed: weakestRoleFor[action] });

@@ -6,7 +6,6 @@ import { notFound } from '../serve/not-found.ts';
 import { type WorkspaceAction, weakRole } from './permissions.ts';
 import { accessWorkspace, type NoAccess, type WorkspaceAccess, type WorkspaceQuestion } from './workspace-access.ts';
 
-/** The errors of `accessWorkspace` and `lockWorkspace`. */
 export const accessErrors: ErrorsOf<NoAccess> = {
   no_workspace: () => notFound('workspace'),
   weak_role: ({ role, needed }) =>

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
-import { inTransaction } from '../database/in-transaction.ts';
-import { Refused } from '../database/refused.ts';
+import type { Refused } from '../database/refused.ts';
 import { changeKeys } from '../projection/project-keys.ts';
 import { policyAnswer, type WorkspacePolicy } from './policy.ts';
-import { lockWorkspace, type NoAccess } from './workspace-access.ts';
+import { inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 /**
@@ -21,9 +20,7 @@ export async function setPolicy(
   caller: InWorkspace,
   policy: WorkspacePolicy,
 ): Promise<readonly string[] | Refused<NoAccess>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'writePolicy' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'writePolicy' }, async (client, workspace) => {
     if (isDeepStrictEqual(policy, workspace.policy)) return [];
     const { allowedModels, maxKeyLimitNusd, maxKeyDays, openaiCompatible } = policy;
     await client.query(

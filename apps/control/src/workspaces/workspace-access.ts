@@ -1,7 +1,8 @@
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
-import { type Refused, refused } from '../database/refused.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
 import { type WeakRole, type WorkspaceAction, weakRole } from './permissions.ts';
 import { policyOf, type WorkspacePolicy } from './policy.ts';
@@ -17,7 +18,6 @@ export interface WorkspaceAccess {
   readonly createdAt: Date;
   readonly preferences: unknown;
   readonly policy: WorkspacePolicy;
-  /** Role of the caller. */
   readonly role: WorkspaceRole;
 }
 
@@ -58,6 +58,17 @@ export async function lockWorkspace(
   // Use a separate statement: one that waits for a lock sees other tables as they were before it waited.
   return accessWorkspace(client, question);
 }
+
+/** Does work in a transaction that begins with `lockWorkspace`. Does nothing if the caller may not do the action. */
+export const inWorkspace = <T>(
+  pool: pg.Pool,
+  question: WorkspaceQuestion,
+  work: (client: pg.PoolClient, workspace: WorkspaceAccess) => Promise<T>,
+): Promise<T | Refused<NoAccess>> =>
+  inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, question);
+    return workspace instanceof Refused ? workspace : work(client, workspace);
+  });
 
 /** Returns a workspace that the account owns or is a member of, with its role. */
 export async function findWorkspace(

@@ -5,14 +5,13 @@ import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
-import { Refused, refused } from '../database/refused.ts';
+import { type Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
-import { lockWorkspace, type NoAccess, type WorkspaceAccess } from './workspace-access.ts';
+import { inWorkspace, type NoAccess, type WorkspaceAccess } from './workspace-access.ts';
 
 type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & { role: WorkspaceRole };
 
@@ -38,16 +37,13 @@ export function listWorkspaces(
   });
 }
 
-/** Creates a workspace. */
 export async function createWorkspace(
   pool: pg.Pool,
   { accountId, maxima }: Creation,
   name: string,
 ): Promise<WorkspaceAnswer | Refused<NoAccess | AtMaximum>> {
-  return inTransaction(pool, async (client) => {
-    // A deletion of the account locks its workspaces, too.
-    const own = await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
-    if (own instanceof Refused) return own;
+  // The default workspace is locked, because a deletion of the account locks its workspaces, too.
+  return inWorkspace(pool, { accountId, workspaceId: undefined, action: 'read' }, async (client) => {
     const full = await atMaximum(client, 'workspaces', { accountId, maxima });
     if (full !== undefined) return full;
     const { rows } = await client.query<Row>(
@@ -62,7 +58,6 @@ export async function createWorkspace(
   });
 }
 
-/** A workspace and the caller's account. */
 export interface InWorkspace {
   readonly accountId: string;
   readonly workspaceId: string;
@@ -73,9 +68,7 @@ export async function renameWorkspace(
   caller: InWorkspace,
   name: string,
 ): Promise<WorkspaceAnswer | Refused<NoAccess>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'rename' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'rename' }, async (client, workspace) => {
     await client.query('update workspaces set name = $2 where id = $1', [workspace.id, name]);
     await recordAct(client, {
       actor: byAccount(caller.accountId),
@@ -94,9 +87,7 @@ export async function deleteWorkspace(
   pool: pg.Pool,
   caller: InWorkspace,
 ): Promise<readonly string[] | Refused<NoAccess | { readonly why: 'default' }>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'delete' });
-    if (workspace instanceof Refused) return workspace;
+  return inWorkspace(pool, { ...caller, action: 'delete' }, async (client, workspace) => {
     if (workspace.isDefault) return refused('default');
     await client.query('update workspaces set deleted_at = now() where id = $1', [workspace.id]);
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
@@ -116,16 +107,9 @@ export async function deleteWorkspace(
 const fromRow = ({ created_at: createdAt, is_default: isDefault, ...row }: Row): WorkspaceAnswer =>
   toAnswer({ ...row, createdAt, isDefault });
 
-export const toAnswer = ({
-  id,
-  name,
-  isDefault,
-  role,
-  createdAt,
-}: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>): WorkspaceAnswer => ({
-  id,
-  name,
-  is_default: isDefault,
-  role,
-  created_at: createdAt.toISOString(),
+export const toAnswer = (
+  workspace: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>,
+): WorkspaceAnswer => ({
+  ...{ id: workspace.id, name: workspace.name, is_default: workspace.isDefault, role: workspace.role },
+  created_at: workspace.createdAt.toISOString(),
 });

@@ -1,4 +1,3 @@
-/** The demo provider's id. */
 export const demoProviderId = 'demo';
 
 /** The demo provider's entry in the provider registry. */

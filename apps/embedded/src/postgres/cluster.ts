@@ -42,15 +42,15 @@ async function isCluster(dataDir: string): Promise<boolean> {
 }
 
 async function createPassword(file: string, account: Account | undefined): Promise<void> {
-  // Linked once it is written, so that a kill leaves no empty file. The name is new: a killed start may have linked its own.
+  // Linked once it is on the disk, so that neither a kill nor a power failure leaves an empty file. The name is new: a
+  // killed start may have linked its own.
   const written = `${file}.${randomBytes(12).toString('hex')}`;
-  await writeFile(written, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
+  await writeFile(written, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true });
   try {
     await link(written, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    // An interrupted first start left the password. The cluster will use it. A kill of an older version left an empty one.
-    if ((await stat(file)).size === 0) await rename(written, file);
+    // An interrupted first start left the password. The cluster will use it.
   } finally {
     await rm(written, { force: true });
   }

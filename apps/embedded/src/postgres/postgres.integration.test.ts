@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -71,14 +71,6 @@ describe('startPostgres', () => {
     expect((await stat(join(folder, 'postgres.password'))).mode & 0o777).toBe(0o600);
     const wrong = { ...server, url: server.url.replace(/:[^:@]+@/, ':wrong@') };
     await expect(query(wrong, 'select 1')).rejects.toThrow(/password/);
-  });
-
-  it('starts although a kill left an empty password file', async () => {
-    await writeFile(join(folder, 'postgres.password'), '', { mode: 0o600 });
-    const server = await start();
-    expect(await query(server, 'select 1 as n')).toEqual([{ n: 1 }]);
-    const written = (await readdir(folder)).filter((name) => name.startsWith('postgres.password'));
-    expect(written).toEqual(['postgres.password']);
   });
 
   it('keeps user data out of the log', async () => {

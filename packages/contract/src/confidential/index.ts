@@ -9,7 +9,6 @@ import * as inference from './inference.ts';
 import * as models from './models.ts';
 import * as receipts from './receipts.ts';
 
-/** The contracts of the confidential origin, by route. */
 export type ConfidentialContracts = typeof inference.chatContracts &
   typeof inference.operationContracts &
   typeof models.modelContracts &

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant } from '../fields.ts';
 
 const format = z.enum(['json', 'slack', 'teams']);
@@ -8,7 +8,6 @@ export type WebhookFormat = z.infer<typeof format>;
 /** Where the budget alerts of a workspace are sent. */
 const webhookSchema = z.strictObject({ url: z.string(), format, created_at: instant });
 
-/** Answer of `GET /workspaces/:id/webhook`. */
 export const alertWebhookAnswerSchema = z.strictObject({ webhook: webhookSchema.nullable() });
 export type AlertWebhookAnswer = z.infer<typeof alertWebhookAnswerSchema>;
 
@@ -58,12 +57,10 @@ export type WebhookDelivery = z.infer<typeof webhookDeliverySchema>;
 const id = { note: 'The id of a workspace of which you are an admin.', id: 'workspace' } as const;
 
 /** The webhook that receives the budget alerts of a workspace. */
-export const alertContracts = contracts({
+export const alertContracts = contractsWith({ credentials: ['session'], params: { id } })({
   'GET /v1/workspaces/{id}/webhook': {
     operationId: 'getWebhook',
     summary: 'Get the webhook',
-    credentials: ['session'],
-    params: { id },
     answer: alertWebhookAnswerSchema,
     returns: 'The webhook or null, without its signing secret.',
   },
@@ -72,8 +69,6 @@ export const alertContracts = contracts({
     summary: 'Set the webhook',
     description:
       'Sends budget alerts to an https URL with a public address, signed by the scheme of Standard Webhooks. Setting it again replaces the signing secret.',
-    credentials: ['session'],
-    params: { id },
     body: setAlertWebhookSchema,
     answer: newAlertWebhookAnswerSchema,
     returns: 'The webhook. Only this answer has its signing secret.',
@@ -82,16 +77,12 @@ export const alertContracts = contracts({
   'DELETE /v1/workspaces/{id}/webhook': {
     operationId: 'removeWebhook',
     summary: 'Remove the webhook',
-    credentials: ['session'],
-    params: { id },
     status: 204,
     returns: 'The webhook is removed.',
   },
   'POST /v1/workspaces/{id}/webhook/test': {
     operationId: 'testWebhook',
     summary: 'Send a test event to the webhook',
-    credentials: ['session'],
-    params: { id },
     body: 'empty',
     answer: webhookDeliverySchema,
     returns: 'The result. The event has the form of an alert and the type `budget.alert.test`.',

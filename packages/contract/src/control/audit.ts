@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
@@ -52,7 +52,6 @@ export type ActName = z.infer<typeof actNameSchema>;
 
 const actors = ['account', 'operator', 'command_line', 'identity_provider'] as const;
 
-/** An act in the audit log. */
 const actAnswerSchema = z.strictObject({
   id: z.uuid(),
   at: instant,
@@ -135,25 +134,22 @@ export const auditLog = {
 } as const;
 
 /** The caller's account, and what the audit log says of it and of workspaces. */
-export const auditContracts = contracts({
+export const auditContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/account': {
     operationId: 'getAccount',
     summary: 'Get your account',
-    credentials: ['session'],
     answer: ownAccountAnswerSchema,
     returns: 'The account of the session.',
   },
   'GET /v1/account/audit': {
     operationId: 'listAccountActs',
     summary: 'List acts that concern your account',
-    credentials: ['session'],
     ...auditLog,
   },
   'GET /v1/workspaces/{id}/audit': {
     operationId: 'listWorkspaceActs',
     summary: 'List acts in a workspace',
     description: 'Needs the role `admin`.',
-    credentials: ['session'],
     params: { id: { note: 'The id of a workspace of which you are an admin.', id: 'workspace' } },
     ...auditLog,
   },

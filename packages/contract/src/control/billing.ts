@@ -40,12 +40,7 @@ export const billingSettingsStateSchema = z.strictObject({
   low_balance: z.boolean(),
   low_balance_since: instant.nullable(),
   auto_top_up: z
-    .strictObject({
-      enabled: z.boolean(),
-      threshold_usd: usd,
-      package_id: z.string(),
-      monthly_limit_usd: usd,
-    })
+    .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: z.string(), monthly_limit_usd: usd })
     .nullable(),
   auto_top_up_state: z.strictObject({
     /** Why auto top-up is paused. It resumes when the settings are saved or an order is paid by hand. */

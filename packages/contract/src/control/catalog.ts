@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant } from '../fields.ts';
 
-/** Answer of `GET /capabilities`. */
 export const capabilitiesAnswerSchema = z.strictObject({
   image_generation: z.strictObject({ enabled: z.boolean() }),
   speech_synthesis: z.strictObject({ enabled: z.boolean() }),
@@ -31,7 +30,6 @@ export const measurementsAnswerSchema = z.strictObject({
 });
 export type MeasurementsAnswer = z.infer<typeof measurementsAnswerSchema>;
 
-/** Query of `GET /models/uptime`. */
 export const uptimeQuerySchema = z.strictObject({
   model: z.string().max(256).meta({ description: 'A model id.', example: 'demo/chat' }),
 });
@@ -70,13 +68,7 @@ export const statusAnswerSchema = z.strictObject({
   planes: z.strictObject({ control: planeHoursSchema, broker: planeHoursSchema }),
   /** Of all providers, the oldest hour first. */
   hours: hoursSchema,
-  providers: z.array(
-    z.strictObject({
-      provider: z.string(),
-      ...endsSchema,
-      hours: hoursSchema,
-    }),
-  ),
+  providers: z.array(z.strictObject({ provider: z.string(), ...endsSchema, hours: hoursSchema })),
 });
 export type StatusAnswer = z.infer<typeof statusAnswerSchema>;
 

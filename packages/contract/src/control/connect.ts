@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { appScopes } from './app-scopes.ts';
@@ -24,9 +24,7 @@ const address = z.string().min(1).max(500).refine(isAppAddress, {
 const addresses = z
   .array(address)
   .max(20)
-  .refine((list) => new Set(list).size === list.length, {
-    error: 'must not name an address twice',
-  });
+  .refine((list) => new Set(list).size === list.length, { error: 'must not name an address twice' });
 
 // Users decide by this text, so it has no characters that hide or reverse the text around them.
 const appName = z
@@ -85,7 +83,6 @@ export const appAnswerSchema = z.strictObject({
 });
 export type AppAnswer = z.infer<typeof appAnswerSchema>;
 
-/** Answer of `GET /connect/apps`. */
 export const appListAnswerSchema = pageOf(appAnswerSchema);
 
 /** Query of `GET /connect/grants`. Without a workspace, lists the grants of the account. */
@@ -102,7 +99,6 @@ export const grantAnswerSchema = z.strictObject({
   app: z.strictObject({ id: z.uuid(), name: z.string(), homepage: z.string() }),
   scopes: z.array(appScopeSchema),
   workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
-  /** The account that granted it. */
   granted_by: z.uuid(),
   key_id: z.uuid().describe('The key that usage lists the requests of the app under. Its secret does not exist.'),
   credit_limit_usd: z.number().nullable(),
@@ -172,11 +168,10 @@ const app = { note: 'The id of an enabled app of this account.', id: 'app' } as 
 const uid = { note: 'The id in the address of the consent page.', maxLength: 100 };
 
 /** Apps that an account has registered. */
-export const appContracts = contracts({
+export const appContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/connect/apps': {
     operationId: 'listApps',
     summary: 'List your apps',
-    credentials: ['session'],
     query: listQuerySchema,
     answer: appListAnswerSchema,
     returns: 'A page of the enabled apps of this account, oldest first.',
@@ -186,7 +181,6 @@ export const appContracts = contracts({
     operationId: 'createApp',
     summary: 'Register an app',
     description: 'Only this answer has the `client_secret` of a confidential app. A public app has no secret.',
-    credentials: ['session'],
     body: createAppSchema,
     status: 201,
     answer: appAnswerSchema,
@@ -208,7 +202,6 @@ export const appContracts = contracts({
     operationId: 'updateApp',
     summary: 'Change an app',
     description: 'A change of the redirect URIs ends all grants of the app.',
-    credentials: ['session'],
     params: { id: app },
     body: updateAppSchema,
     answer: appAnswerSchema,
@@ -219,7 +212,6 @@ export const appContracts = contracts({
     operationId: 'rotateAppSecret',
     summary: 'Rotate the secret of an app',
     description: 'The old secret stops working and all grants of the app end. Send `content-type: application/json`.',
-    credentials: ['session'],
     params: { id: app },
     body: 'optional',
     answer: appAnswerSchema,
@@ -230,7 +222,6 @@ export const appContracts = contracts({
     operationId: 'disableApp',
     summary: 'Disable an app',
     description: 'This cannot be undone. All grants of the app end.',
-    credentials: ['session'],
     params: { id: app },
     status: 204,
     returns: 'The app is disabled.',
@@ -238,13 +229,12 @@ export const appContracts = contracts({
 });
 
 /** Access that users granted to apps. */
-export const grantContracts = contracts({
+export const grantContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/connect/grants': {
     operationId: 'listGrants',
     summary: 'List grants',
     description:
       'Active grants first, then ended ones, newest first. With a workspace, lists the grants of all its members.',
-    credentials: ['session'],
     query: grantListQuerySchema,
     answer: grantListAnswerSchema,
     returns: 'The grants.',
@@ -255,7 +245,6 @@ export const grantContracts = contracts({
     summary: 'Disconnect an app',
     description:
       'For the user who granted access and for admins of the workspace. Tokens and unused tickets of the app stop working.',
-    credentials: ['session'],
     params: { id: { note: 'The id of a grant.', id: 'grant' } },
     status: 204,
     returns: 'The grant has ended.',
@@ -263,13 +252,11 @@ export const grantContracts = contracts({
 });
 
 /** The page on which a user allows or denies an app. */
-export const interactionContracts = contracts({
+export const interactionContracts = contractsWith({ credentials: ['session'], params: { uid } })({
   'GET /v1/connect/interactions/{uid}': {
     operationId: 'readInteraction',
     summary: 'Get the request of an app',
     description: 'Works in the browser in which the request began, for the first account that opens it.',
-    credentials: ['session'],
-    params: { uid },
     answer: interactionAnswerSchema,
     returns: 'The request.',
     errors: ['not_found', 'conflict', 'invalid_request'],
@@ -278,9 +265,7 @@ export const interactionContracts = contracts({
     operationId: 'answerInteraction',
     summary: 'Allow or deny an app',
     description: 'Redirect the browser to `redirect_to`, which leads back to the app.',
-    credentials: ['session'],
     maximum: 'keys',
-    params: { uid },
     body: answerInteractionSchema,
     answer: interactionDoneAnswerSchema,
     returns: 'The address to redirect to.',

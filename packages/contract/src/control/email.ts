@@ -6,10 +6,8 @@ import { authUserSchema, done, ownPassword, password } from './sessions.ts';
 
 const token = z.string().min(1).max(200);
 
-/** Body of `POST /auth/send-verification-email` and `POST /auth/request-password-reset`. */
 export const emailOnlySchema = z.object({ email: email });
 
-/** Body of `POST /auth/verify-email`. */
 export const verifyEmailSchema = z.object({
   token,
   /** Required unless the caller is signed in. */
@@ -23,10 +21,8 @@ export const emailVerifiedSchema = z.strictObject({
   user: authUserSchema,
 });
 
-/** Body of `POST /auth/change-email`. */
 export const changeEmailSchema = z.object({ newEmail: email, password: ownPassword });
 
-/** Body of `POST /auth/reset-password`. */
 export const resetPasswordSchema = z.object({ token, newPassword: password });
 
 /** Answer of `POST /auth/request-password-reset`, the same for known and unknown addresses. */

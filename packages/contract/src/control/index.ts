@@ -1,5 +1,6 @@
 import * as evidence from '@sotto/attestation/documents';
 import * as wire from '@sotto/wire';
+import type { Contracts } from '../contract.ts';
 import { describeAsStated, describeRoutes } from '../describe-routes.ts';
 import * as lists from '../lists.ts';
 import * as receipt from '../provider-receipt.ts';
@@ -30,28 +31,39 @@ import * as user from './user.ts';
 import * as wallets from './wallets.ts';
 import * as workspaces from './workspaces.ts';
 
+type Group = readonly [tag: string, routes: Contracts, statesAllErrors?: true];
+
+/** The routes of the control origin in reading order, each with its tag, without those of every origin and its pages. */
+const groups = [
+  ['Tickets and evidence', tickets.ticketContracts],
+  ['Catalog', catalog.catalogContracts],
+  ['Routing', routing.routingContracts],
+  ['Account', usage.usageContracts],
+  ['Account', keys.keyContracts],
+  ['Workspaces', workspaces.workspaceContracts],
+  ['Workspaces', policies.policyContracts],
+  ['Workspaces', alerts.alertContracts],
+  ['Workspaces', invitations.invitationContracts],
+  ['Billing', billing.billingContracts],
+  ['Billing', orders.orderContracts],
+  ['Anonymous wallets', wallets.walletContracts],
+  ['Billing', webhooks.webhookContracts, true],
+  ['Connected apps', connect.grantContracts],
+  ['Connected apps', connect.appContracts],
+  ['Connected apps', connect.interactionContracts],
+  ['Sessions', signInContracts, true],
+  ['Sessions', signInWays.openidLogoutContracts, true],
+  ['Provisioning', scim.scimContracts, true],
+  ['Administration', audit.auditContracts],
+  ['Administration', operator.operatorContracts],
+] as const satisfies readonly Group[];
+
+type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
 /** The contracts of the control origin, by route, without its pages. */
-export type ControlContracts = typeof alerts.alertContracts &
-  typeof audit.auditContracts &
-  typeof billing.billingContracts &
-  typeof catalog.catalogContracts &
-  typeof connect.appContracts &
-  typeof connect.grantContracts &
-  typeof connect.interactionContracts &
-  typeof invitations.invitationContracts &
-  typeof keys.keyContracts &
-  typeof operator.operatorContracts &
-  typeof orders.orderContracts &
-  typeof policies.policyContracts &
-  typeof routing.routingContracts &
-  typeof scim.scimContracts &
-  typeof signInContracts &
-  typeof signInWays.openidLogoutContracts &
-  typeof tickets.ticketContracts &
-  typeof usage.usageContracts &
-  typeof wallets.walletContracts &
-  typeof webhooks.webhookContracts &
-  typeof workspaces.workspaceContracts;
+export type ControlContracts = Intersection<(typeof groups)[number][1]>;
 
 /** The control origin: keys, tickets, catalog, routing, account and billing. Never content. */
 export const controlOrigin: OriginDescription = {
@@ -63,10 +75,7 @@ export const controlOrigin: OriginDescription = {
     { name: 'Catalog', description: 'Models, their routes and the measured health of these.' },
     { name: 'Routing', description: 'Routing preferences of workspaces, and their effect.' },
     { name: 'Account', description: 'Balance, usage and keys.' },
-    {
-      name: 'Workspaces',
-      description: 'Workspaces, their members, policies, invitations, budgets and webhooks.',
-    },
+    { name: 'Workspaces', description: 'Workspaces, their members, policies, invitations, budgets and webhooks.' },
     { name: 'Billing', description: 'Orders, receipts, settings.' },
     {
       name: 'Anonymous wallets',
@@ -107,27 +116,9 @@ export const controlOrigin: OriginDescription = {
     ...[scim, secondFactor, sessions, signInWays, tickets, usage, user, wallets, webhooks, workspaces],
   ],
   routes: [
-    ...describeRoutes('Tickets and evidence', tickets.ticketContracts),
-    ...describeRoutes('Catalog', catalog.catalogContracts),
-    ...describeRoutes('Routing', routing.routingContracts),
-    ...describeRoutes('Account', usage.usageContracts),
-    ...describeRoutes('Account', keys.keyContracts),
-    ...describeRoutes('Workspaces', workspaces.workspaceContracts),
-    ...describeRoutes('Workspaces', policies.policyContracts),
-    ...describeRoutes('Workspaces', alerts.alertContracts),
-    ...describeRoutes('Workspaces', invitations.invitationContracts),
-    ...describeRoutes('Billing', billing.billingContracts),
-    ...describeRoutes('Billing', orders.orderContracts),
-    ...describeRoutes('Anonymous wallets', wallets.walletContracts),
-    ...describeAsStated('Billing', webhooks.webhookContracts),
-    ...describeRoutes('Connected apps', connect.grantContracts),
-    ...describeRoutes('Connected apps', connect.appContracts),
-    ...describeRoutes('Connected apps', connect.interactionContracts),
-    ...describeAsStated('Sessions', signInContracts),
-    ...describeAsStated('Sessions', signInWays.openidLogoutContracts),
-    ...describeAsStated('Provisioning', scim.scimContracts),
-    ...describeRoutes('Administration', audit.auditContracts),
-    ...describeRoutes('Administration', operator.operatorContracts),
+    ...groups.flatMap(([tag, routes, statesAllErrors]: Group) =>
+      (statesAllErrors ? describeAsStated : describeRoutes)(tag, routes),
+    ),
     ...describeAsStated('Service', service.serviceContracts).map((route) =>
       route.path === '/v1/openapi.json' ? { ...route, errors: [...route.errors, 'rate_limited' as const] } : route,
     ),

@@ -4,7 +4,6 @@ import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { workspaceAnswerSchema, workspaceRole } from './workspaces.ts';
 
-/** Body of `POST /invitations/read`, `/invitations/accept` and `/invitations/decline`. */
 export const invitationTokenSchema = z.strictObject({ token: z.string().min(1).max(200) });
 
 /** Answer of `POST /invitations/read`: the workspace that the token invites to. */
@@ -25,7 +24,6 @@ export type InvitationPreview = z.infer<typeof invitationPreviewSchema>;
 export const waitingInvitationAnswerSchema = invitationOfferAnswerSchema.extend({ id: z.uuid() });
 export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSchema>;
 
-/** Answer of `GET /invitations`. */
 export const waitingInvitationListAnswerSchema = pageOf(waitingInvitationAnswerSchema);
 
 const id = { note: 'The id of an invitation in `GET /v1/invitations`.', id: 'invitation' } as const;

@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, keyTag, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
 
@@ -23,7 +23,6 @@ export const keyAnswerSchema = z.strictObject({
   name: z.string(),
   kind: z.enum(['inference', 'management']),
   workspace_id: z.uuid(),
-  /** The account that created it. */
   created_by: z.uuid(),
   preview: z.string(),
   credit_limit_usd: usd
@@ -83,7 +82,6 @@ const keyRules = {
   tokens_per_minute: perMinute.nullish(),
 };
 
-/** Body of `POST /keys`. */
 export const createKeySchema = z.strictObject({
   name: keyName,
   kind: z.enum(['inference', 'management']),
@@ -124,11 +122,10 @@ export const keyListQuerySchema = z.strictObject({
 const id = { note: 'The id of a key of this account.', id: 'key' } as const;
 
 /** Keys, by session. Only the answer that creates or rotates a key has its secret. */
-export const keyContracts = contracts({
+export const keyContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/keys': {
     operationId: 'listKeys',
     summary: 'List keys',
-    credentials: ['session'],
     query: keyListQuerySchema,
     answer: keyListAnswerSchema,
     returns: 'A page of keys, oldest first, without their secrets.',
@@ -137,7 +134,6 @@ export const keyContracts = contracts({
   'POST /v1/keys': {
     operationId: 'createKey',
     summary: 'Create a key',
-    credentials: ['session'],
     body: createKeySchema,
     status: 201,
     answer: newKeyAnswerSchema,
@@ -153,7 +149,6 @@ export const keyContracts = contracts({
       'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag of the key, but not what the policy ' +
       'of its workspace sets. A key that is `disabled` is refused, and so are its unused tickets, until it is enabled again. What an admin ' +
       "restricts on another's key, or a tag that an admin sets, is `locked`: only admins can change it.",
-    credentials: ['session'],
     params: { id },
     body: updateKeySchema,
     answer: keyAnswerSchema,
@@ -166,7 +161,6 @@ export const keyContracts = contracts({
     description:
       'The key gets another secret and keeps its limits, budgets and usage. Its secrets so far work for `overlap_hours` more, or ' +
       'until an earlier rotation ends them. Its unused tickets stop working.',
-    credentials: ['session'],
     params: { id },
     body: rotateKeySchema,
     answer: newKeyAnswerSchema,
@@ -177,7 +171,6 @@ export const keyContracts = contracts({
   'DELETE /v1/keys/{id}': {
     operationId: 'revokeKey',
     summary: 'Revoke a key',
-    credentials: ['session'],
     params: { id },
     status: 204,
     returns: 'The key is revoked. This cannot be undone.',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
@@ -77,27 +77,20 @@ export const operatorSpendAnswerSchema = z.strictObject({
 });
 export type OperatorSpendAnswer = z.infer<typeof operatorSpendAnswerSchema>;
 
-/** Query of `GET /operator/accounts`. */
+const searched = z.string().trim().min(1).max(254).optional();
+
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
-  search: z
-    .string()
-    .trim()
-    .min(1)
-    .max(254)
-    .optional()
-    .describe('Only accounts whose address contains this text, or with this id.'),
+  search: searched.describe('Only accounts whose address contains this text, or with this id.'),
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
 
-/** Body of `POST /operator/accounts/:id/credit`. */
 export const creditAccountSchema = z.strictObject({
   amount_usd: z.number().gt(0).max(1_000_000),
   /** An invoice number, for example. Each reference credits once. */
   reference: z.string().trim().min(1).max(200),
 });
 
-/** Body of `PUT /operator/accounts/:id/monthly-grant`. */
 export const setMonthlyGrantSchema = z.strictObject({
   amount_usd: z
     .number()
@@ -107,7 +100,6 @@ export const setMonthlyGrantSchema = z.strictObject({
     .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
 });
 
-/** Body of `POST /operator/accounts/:id/delete`. */
 export const deletePersonSchema = z.strictObject({
   email: z.string().trim().toLowerCase().max(254).describe('The address of the person, so that no other is deleted.'),
   with_workspaces: z
@@ -137,7 +129,6 @@ export const providerListAnswerSchema = z.strictObject({
 });
 export type ProviderListAnswer = z.infer<typeof providerListAnswerSchema>;
 
-/** A page of the orders of all accounts, for operators. */
 export const operatorOrderPageSchema = pageOf(
   orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() }),
 );
@@ -158,7 +149,6 @@ export const rejectedSettlementListAnswerSchema = z.strictObject({
 });
 export type RejectedSettlementListAnswer = z.infer<typeof rejectedSettlementListAnswerSchema>;
 
-/** Body of `POST /operator/rejected-settlements/:id/dismiss`. */
 export const dismissSettlementSchema = z.strictObject({ why: z.string().trim().min(1).max(500) });
 
 /** Answer of `GET /operator/books`: the differences that an audit of the ledger finds now. */
@@ -168,24 +158,16 @@ export const booksAnswerSchema = z.strictObject({
 });
 export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
 
-/** Query of `GET /operator/audit`. */
 export const operatorActQuerySchema = z
   .strictObject({
     ...actQueryFields,
     account_id: z.uuid().optional().describe('Only acts that concern this account.'),
     workspace_id: z.uuid().optional().describe('Only acts in this workspace.'),
-    search: z
-      .string()
-      .trim()
-      .min(1)
-      .max(254)
-      .optional()
-      .describe('Only acts by or about accounts whose address contains this text, or with this id.'),
+    search: searched.describe('Only acts by or about accounts whose address contains this text, or with this id.'),
   })
   .superRefine(refuseEmptyRange);
 export type OperatorActQuery = z.infer<typeof operatorActQuerySchema>;
 
-/** An address that an operator invited to sign up. */
 export const signUpInvitationAnswerSchema = z.strictObject({
   id: z.uuid(),
   email: z.string(),
@@ -194,20 +176,14 @@ export const signUpInvitationAnswerSchema = z.strictObject({
 });
 export type SignUpInvitationAnswer = z.infer<typeof signUpInvitationAnswerSchema>;
 
-/** Answer of `GET /operator/sign-up`. */
 export const signUpPolicyAnswerSchema = z.strictObject({
   mode: signUpModeSchema,
-  /** Whether the mode is `open` only because the deployment had users before there was a policy. */
-  is_inherited: z.boolean(),
   /** Empty: all. */
   domains: z.array(z.string()),
   invitations: z.array(signUpInvitationAnswerSchema),
 });
 
-/** Body of `POST /operator/invitations`. */
-export const inviteToSignUpSchema = z.strictObject({
-  email: z.string().trim().toLowerCase().max(254).pipe(z.email()),
-});
+export const inviteToSignUpSchema = z.strictObject({ email: z.string().trim().toLowerCase().max(254).pipe(z.email()) });
 
 const account = { note: 'The id of an account.', id: 'account' } as const;
 
@@ -215,11 +191,10 @@ const account = { note: 'The id of an account.', id: 'account' } as const;
  * The administration of a deployment. Only operators may call these routes: other sessions get `not_found`. Acts also
  * need a second factor that was shown within five minutes.
  */
-export const operatorContracts = contracts({
+export const operatorContracts = contractsWith({ credentials: ['operator'] })({
   'GET /v1/operator/accounts': {
     operationId: 'listAccounts',
     summary: 'List accounts',
-    credentials: ['operator'],
     query: accountQuerySchema,
     answer: accountPageSchema,
     returns: 'A page of accounts, newest first.',
@@ -227,7 +202,6 @@ export const operatorContracts = contracts({
   'GET /v1/operator/accounts/{id}': {
     operationId: 'readAccount',
     summary: 'Get an account',
-    credentials: ['operator'],
     params: { id: account },
     answer: accountAnswerSchema,
     returns: 'The account.',
@@ -237,7 +211,6 @@ export const operatorContracts = contracts({
     summary: 'Get what each person used, by month and workspace',
     description:
       'Counts requests and cost. It shows no models, keys or single requests, and no anonymous wallets. People who left a workspace, and workspaces that were deleted, stay in it.',
-    credentials: ['operator'],
     query: operatorSpendQuerySchema,
     answer: operatorSpendAnswerSchema,
     returns: 'A page of the sums of each month, workspace and member, and the total, or every row as CSV.',
@@ -247,7 +220,6 @@ export const operatorContracts = contracts({
     operationId: 'creditAccount',
     summary: 'Credit an account',
     description: 'Each reference credits the account once.',
-    credentials: ['operator'],
     params: { id: account },
     body: creditAccountSchema,
     answer: accountAnswerSchema,
@@ -260,7 +232,6 @@ export const operatorContracts = contracts({
     summary: "Set an account's monthly grant",
     description:
       'A higher amount counts at once, a lower one from the next month. It has an effect only with `BILLING` `none`.',
-    credentials: ['operator'],
     params: { id: account },
     body: setMonthlyGrantSchema,
     answer: accountAnswerSchema,
@@ -271,7 +242,6 @@ export const operatorContracts = contracts({
     operationId: 'disableAccount',
     summary: 'Disable an account',
     description: 'Its keys stop and its sessions end at once. Its money stays.',
-    credentials: ['operator'],
     params: { id: account },
     body: 'optional',
     answer: accountAnswerSchema,
@@ -281,7 +251,6 @@ export const operatorContracts = contracts({
   'POST /v1/operator/accounts/{id}/enable': {
     operationId: 'enableAccount',
     summary: 'Enable an account',
-    credentials: ['operator'],
     params: { id: account },
     body: 'optional',
     answer: accountAnswerSchema,
@@ -292,7 +261,6 @@ export const operatorContracts = contracts({
     summary: 'Delete a person on request',
     description:
       'Does what `POST /auth/delete-account` does for its owner: ways to sign in, address, names, keys, workspaces and apps go at once, and the rest of the balance is forfeited. The ledger and usage stay, without a name. It cannot be undone.',
-    credentials: ['operator'],
     params: { id: account },
     body: deletePersonSchema,
     answer: accountAnswerSchema,
@@ -303,14 +271,12 @@ export const operatorContracts = contracts({
   'GET /v1/operator/providers': {
     operationId: 'listProviders',
     summary: 'List providers with their health and spend',
-    credentials: ['operator'],
     answer: providerListAnswerSchema,
     returns: 'The providers of the catalog.',
   },
   'GET /v1/operator/orders': {
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
-    credentials: ['operator'],
     query: billingPageQuerySchema,
     answer: operatorOrderPageSchema,
     returns: 'A page of orders, newest first.',
@@ -318,14 +284,12 @@ export const operatorContracts = contracts({
   'GET /v1/operator/rejected-settlements': {
     operationId: 'listRejectedSettlements',
     summary: 'List settlements that could not be booked',
-    credentials: ['operator'],
     answer: rejectedSettlementListAnswerSchema,
     returns: 'The unresolved settlements, oldest first.',
   },
   'POST /v1/operator/rejected-settlements/{id}/dismiss': {
     operationId: 'dismissSettlement',
     summary: 'Resolve a settlement that will not be booked',
-    credentials: ['operator'],
     params: { id: { note: 'The id of a rejected settlement.', id: 'settlement' } },
     body: dismissSettlementSchema,
     status: 204,
@@ -336,21 +300,18 @@ export const operatorContracts = contracts({
     operationId: 'auditBooks',
     summary: 'Audit the ledger',
     description: 'Recomputes every amount in the database. `sotto-control audit` also compares Redis.',
-    credentials: ['operator'],
     answer: booksAnswerSchema,
     returns: 'The differences.',
   },
   'GET /v1/operator/audit': {
     operationId: 'listActs',
     summary: 'List acts of operators and workspaces',
-    credentials: ['operator'],
     ...auditLog,
     query: operatorActQuerySchema,
   },
   'GET /v1/operator/sign-up': {
     operationId: 'getSignUpPolicy',
     summary: 'Get who may sign up',
-    credentials: ['operator'],
     answer: signUpPolicyAnswerSchema,
     returns: 'The policy, which the settings `SIGN_UP` and `SIGN_UP_DOMAINS` state, and the pending invitations.',
   },
@@ -358,7 +319,6 @@ export const operatorContracts = contracts({
     operationId: 'inviteToSignUp',
     summary: 'Invite an address to sign up',
     description: 'The address may be of any domain. The invitation is mailed if this deployment sends mail.',
-    credentials: ['operator'],
     body: inviteToSignUpSchema,
     status: 201,
     answer: signUpInvitationAnswerSchema,
@@ -368,7 +328,6 @@ export const operatorContracts = contracts({
   'DELETE /v1/operator/invitations/{id}': {
     operationId: 'withdrawSignUpInvitation',
     summary: 'Withdraw an invitation to sign up',
-    credentials: ['operator'],
     params: { id: { note: 'The id of a pending invitation.', id: 'invitation' } },
     status: 204,
     returns: 'The invitation is withdrawn.',

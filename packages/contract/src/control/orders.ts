@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { railNames } from './rail-names.ts';
@@ -71,7 +71,6 @@ const formId = z
   .string()
   .regex(/^[\w-]{16,64}$/, { error: 'must be 16 to 64 letters, digits, _ or -, made anew for each order' });
 
-/** Body of `POST /billing/orders`. */
 export const createOrderSchema = z.strictObject({
   package_id: packageId,
   rail: railName,
@@ -79,9 +78,7 @@ export const createOrderSchema = z.strictObject({
   /** Idempotency key: a repeated id returns the existing order. Without it, every request creates an order. */
   form_id: omittable(formId),
 });
-export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-/** Query of the lists of orders and receipts. */
 export const billingPageQuerySchema = z.strictObject(pageFields(100, 20));
 
 /** Query of one receipt. Without `format`, the `accept` header decides. */
@@ -89,14 +86,12 @@ export const receiptQuerySchema = z.strictObject({
   format: z.enum(['json', 'html', 'pdf']).optional().describe('Overrides the header `accept`. The default is JSON.'),
 });
 
-/** Orders and receipts. */
-export const orderContracts = contracts({
+export const orderContracts = contractsWith({ credentials: ['session'] })({
   'POST /v1/billing/orders': {
     operationId: 'createOrder',
     summary: 'Order a package',
     description:
       'Send a new `form_id` with each order, and repeat it when you retry, for example after a timeout. An order with the same `form_id` is placed once, even if requests arrive at the same time. A different order with the same `form_id` gets 409 `conflict`. While the status is `created`, Sotto is setting up the payment: poll the order until it has a `checkout_url`.',
-    credentials: ['session'],
     body: createOrderSchema,
     status: 201,
     answer: orderAnswerSchema,
@@ -116,7 +111,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/orders': {
     operationId: 'listOrders',
     summary: 'List orders',
-    credentials: ['session'],
     query: billingPageQuerySchema,
     answer: orderPageSchema,
     returns: 'A page of orders, newest first.',
@@ -125,7 +119,6 @@ export const orderContracts = contracts({
     operationId: 'getOrder',
     summary: 'Get an order',
     description: 'Poll this while the order is `pending`.',
-    credentials: ['session'],
     params: { orderId: { note: 'The id of an order of this account.', id: 'order' } },
     answer: orderAnswerSchema,
     returns: 'The order.',
@@ -133,7 +126,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/receipts': {
     operationId: 'listReceipts',
     summary: 'List receipts and credit notes',
-    credentials: ['session'],
     query: billingPageQuerySchema,
     answer: receiptPageSchema,
     returns: 'A page of receipts, newest first.',
@@ -141,7 +133,6 @@ export const orderContracts = contracts({
   'GET /v1/billing/receipts/{receiptNumber}': {
     operationId: 'getReceipt',
     summary: 'Get a receipt',
-    credentials: ['session'],
     params: { receiptNumber: { note: 'The number of a receipt of this account.', maxLength: 64 } },
     query: receiptQuerySchema,
     answer: receiptAnswerSchema,

@@ -27,7 +27,6 @@ export const passkeySchema = z.strictObject({
   aaguid: z.string().nullable(),
 });
 
-/** Answer of `GET /auth/passkey/list-user-passkeys`. */
 export const passkeyListSchema = z.array(passkeySchema);
 
 const publicKeyCredential = z
@@ -47,16 +46,12 @@ export const passkeySignInSchema = z.strictObject({ response: publicKeyCredentia
 
 const passkeyId = z.string().min(1).max(64);
 
-/** Body of `POST /auth/passkey/update-passkey`. */
 export const renamePasskeySchema = z.strictObject({ id: passkeyId, name: personName });
 
-/** Body of `POST /auth/passkey/delete-passkey`. */
 export const passkeyIdSchema = z.object({ id: passkeyId });
 
-/** Answer of `POST /auth/passkey/update-passkey`. */
 export const passkeyUpdatedSchema = z.strictObject({ passkey: passkeySchema });
 
-/** Answer of `GET /auth/passkey/review`. */
 export const passkeyReviewSchema = z.strictObject({
   /** When a password was reset by mail while the account had passkeys. Null once the user has reviewed them. */
   resetAt: instant.nullable(),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { modelPattern } from './keys.ts';
 
 /** The policy of a workspace. It binds all keys of the workspace, also those that are older. */
@@ -33,12 +33,10 @@ export type WorkspacePolicyAnswer = z.infer<typeof workspacePolicySchema>;
 const id = { note: 'The id of a workspace of which you are a member.', id: 'workspace' } as const;
 
 /** The policy of a workspace. Members read it, and admins set it. */
-export const policyContracts = contracts({
+export const policyContracts = contractsWith({ credentials: ['session'], params: { id } })({
   'GET /v1/workspaces/{id}/policy': {
     operationId: 'getWorkspacePolicy',
     summary: 'Get the policy',
-    credentials: ['session'],
-    params: { id },
     answer: workspacePolicySchema,
     returns: 'The policy. A new workspace has one that bounds nothing.',
   },
@@ -48,8 +46,6 @@ export const policyContracts = contracts({
     description:
       'Needs the role `admin`. It bounds all keys of the workspace from the answer on, also those of admins and the owner. Requests that ' +
       'run already finish. Unused tickets of the keys stop working. Keys keep their own rules, which hold again under a looser policy.',
-    credentials: ['session'],
-    params: { id },
     body: workspacePolicySchema,
     answer: workspacePolicySchema,
     returns: 'The policy.',

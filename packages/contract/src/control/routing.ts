@@ -35,7 +35,6 @@ export const routingPreviewRequestSchema = z.strictObject({
 });
 export type RoutingPreview = z.infer<typeof routingPreviewRequestSchema>;
 
-/** Answer of `POST /routing/preview`. */
 export const routingPreviewAnswerSchema = z.strictObject({
   /** The model of the first route, or the requested model if there is no route. */
   model: z.string(),
@@ -63,7 +62,6 @@ export const routingPreviewAnswerSchema = z.strictObject({
 });
 export type RoutingPreviewAnswer = z.infer<typeof routingPreviewAnswerSchema>;
 
-/** Body of `POST /routing/eligible-models`. */
 export const eligibleModelsRequestSchema = z.strictObject({ preferences: preferencesRequestSchema });
 
 /** Models and the providers that may serve them, best first. */

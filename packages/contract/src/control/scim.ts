@@ -55,7 +55,6 @@ const userAttributesSchema = z.object({
 });
 export type ScimAttributes = z.infer<typeof userAttributesSchema>;
 
-/** Body of `POST /scim/v2/Users` and of `PUT /scim/v2/Users/:id`. */
 export const scimUserBodySchema = z.object({
   schemas: urnList.optional(),
   userName: present,
@@ -168,7 +167,6 @@ export type ScimType = NonNullable<z.infer<typeof scimErrorSchema>['scimType']>;
 const number = (fallback: number) =>
   z.coerce.number().pipe(z.int().min(-1_000_000_000).max(1_000_000_000)).default(fallback);
 
-/** Query of lists. */
 export const scimListQuerySchema = z.object({
   filter: z
     .string()
@@ -211,10 +209,7 @@ const userExample = {
   active: true,
 };
 const groupExample = { schemas: [scimUrns.group], displayName: 'Engineering', members: [] };
-const leavingExample = {
-  schemas: [scimUrns.patch],
-  Operations: [{ op: 'replace', path: 'active', value: false }],
-};
+const leavingExample = { schemas: [scimUrns.patch], Operations: [{ op: 'replace', path: 'active', value: false }] };
 const renamingExample = {
   schemas: [scimUrns.patch],
   Operations: [{ op: 'replace', path: 'displayName', value: 'Engineers' }],

@@ -26,13 +26,11 @@ export const authUserSchema = z.strictObject({
   updatedAt: instant,
 });
 
-/** Body of `POST /auth/sign-up/email`. */
 export const signUpSchema = z.object({ name: personName, email: email, password });
 
 /** Answer of `POST /auth/sign-up/email`. `token` is null, because signing up does not sign in. */
 export const signedUpSchema = z.strictObject({ token: z.null(), user: authUserSchema });
 
-/** Body of `POST /auth/sign-in/email`. */
 export const signInSchema = z.object({
   email: email,
   password: comparedPassword,
@@ -75,16 +73,13 @@ export const passkeySignedInSchema = z.strictObject({ session: authSessionRowSch
 /** Answer of `GET /auth/get-session`; null without a session. */
 export const authSessionSchema = passkeySignedInSchema.nullable();
 
-/** Answer of `GET /auth/list-sessions`. */
 export const authSessionListSchema = z.array(authSessionRowSchema);
 
 /** Answer of routes that change sessions. */
 export const authStatusSchema = z.strictObject({ status: z.boolean() });
 
-/** Body of `POST /auth/revoke-session`. */
 export const revokeSessionSchema = z.object({ token: z.string().max(256) });
 
-/** Body of `POST /auth/change-password`. */
 export const changePasswordSchema = z.object({
   currentPassword: comparedPassword,
   newPassword: password,

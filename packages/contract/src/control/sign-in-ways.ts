@@ -18,7 +18,6 @@ export const authMethodsSchema = z.strictObject({
 });
 export type AuthMethods = z.infer<typeof authMethodsSchema>;
 
-/** A way in which the account signs in. */
 export const signInWaysSchema = z.array(
   z.looseObject({ id: z.string(), providerId: z.enum(['credential', 'openid']), createdAt: instant }),
 );
@@ -35,7 +34,6 @@ export const openidSignInSchema = z.strictObject({
 /** Answer of `POST /auth/sign-in/social`: the address to redirect the browser to. */
 export const openidRedirectSchema = z.strictObject({ url: z.url(), redirect: z.boolean() });
 
-/** The ways to sign in to this deployment. */
 export const methodContracts = contracts({
   'GET /v1/auth/methods': {
     operationId: 'listSignInMethods',

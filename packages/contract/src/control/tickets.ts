@@ -14,7 +14,6 @@ import { instant } from '../fields.ts';
 import { providerReceiptSchema } from '../provider-receipt.ts';
 import { nonceNote } from '../route.ts';
 
-/** Answer of `POST /inference/tickets`. */
 export const ticketAnswerSchema = z.strictObject({
   ticket: z.string(),
   /** With `count`: all tickets. `ticket` is the first of them. */
@@ -31,7 +30,6 @@ export const attestationTicketRequestSchema = z.strictObject({
 });
 export type AttestationTicketRequest = z.infer<typeof attestationTicketRequestSchema>;
 
-/** Answer of `POST /inference/attestation-tickets`. */
 export const attestationTicketAnswerSchema = ticketAnswerSchema.pick({ ticket: true, expires_at: true });
 export type AttestationTicketAnswer = z.infer<typeof attestationTicketAnswerSchema>;
 

@@ -8,7 +8,7 @@ import {
   usageStatuses,
 } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant, keyTag, usd } from '../fields.ts';
 import { listPageFields } from '../lists.ts';
 import { csv } from '../route.ts';
@@ -226,13 +226,13 @@ export const refusalsAnswerSchema = z.strictObject({
 });
 export type RefusalsAnswer = z.infer<typeof refusalsAnswerSchema>;
 
-/** Balance and usage. */
-export const usageContracts = contracts({
+export const usageContracts = contractsWith({
+  credentials: ['managementKey', 'session', 'accessToken'],
+  readsCaller: true,
+})({
   'GET /v1/balance': {
     operationId: 'getBalance',
     summary: 'Get the balance',
-    credentials: ['managementKey', 'session', 'accessToken'],
-    readsCaller: true,
     answer: balanceAnswerSchema,
     returns: 'USD that you can spend now, and USD held for running requests.',
     examples: { answer: { currency: 'USD', available: 9.87, reserved: 0.02 } },
@@ -242,8 +242,6 @@ export const usageContracts = contracts({
     summary: 'List usage by request',
     description:
       'Newest first. A session of a `member` reads the requests of keys that it created; an `admin` and the owner read all; a `viewer` reads only sums (`GET /v1/usage/daily`). A request has a row once a provider was tried. A row appears seconds, at most minutes, after its request, with the minute in which the request ended. The operator may delete rows by month: neither JSON nor CSV then has them, and `kept_from` says since when they are complete. `GET /v1/usage/daily` still counts them.',
-    credentials: ['managementKey', 'session', 'accessToken'],
-    readsCaller: true,
     query: usageQuerySchema,
     answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',
@@ -254,8 +252,6 @@ export const usageContracts = contracts({
     summary: 'Count refused requests',
     description:
       'How often requests were refused with 402, 403 or 429 before a provider was tried, by hour, key and kind, for at most 31 days. Counts follow within a minute, are kept for 90 days, and may lack some after a loss of Redis. Anonymous wallets are not counted. A session of a `member` reads those of keys that it created, a `viewer` none.',
-    credentials: ['managementKey', 'session', 'accessToken'],
-    readsCaller: true,
     query: refusalsQuerySchema,
     answer: refusalsAnswerSchema,
     returns: 'The counts that are not 0, newest hour first.',
@@ -265,8 +261,6 @@ export const usageContracts = contracts({
     summary: 'Get sums of usage',
     description:
       'Sums by UTC day, or by the columns in `group_by`. Counts whole days. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
-    credentials: ['managementKey', 'session', 'accessToken'],
-    readsCaller: true,
     query: usageDailyQuerySchema,
     answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',

@@ -1,39 +1,32 @@
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { ofAuth } from '../errors.ts';
 import { email } from '../fields.ts';
 import { done, ownPassword, personName } from './sessions.ts';
 
-/** Body of `POST /auth/delete-account`. */
 export const deleteAccountSchema = z.strictObject({
   /** The account's address, as a confirmation. */
   email: email,
   password: ownPassword,
 });
 
-/** Body of `POST /auth/update-user`. */
 export const updateUserSchema = z.strictObject({ name: personName });
 
-/** The user of an account. */
-export const userContracts = contracts({
+export const userContracts = contractsWith({ credentials: ['session'], ...done })({
   'POST /v1/auth/delete-account': {
     operationId: 'deleteAccount',
     summary: 'Delete your account',
     description:
       'Ends every session, revokes all keys and deletes your workspaces, sign-in ways and address at once. Requests that are under way end and are charged. Then the rest of the balance is forfeited. The ledger, receipts and usage stay, without a user. A workspace with other members, an open order or the operator role is a conflict.',
     limits: ['guess', 'password'],
-    credentials: ['session'],
     body: deleteAccountSchema,
-    ...done,
     examples: { body: { email: 'ann@example.com', password: 'correct horse battery' }, answer: { status: true } },
     errors: [...ofAuth, 'unauthenticated', 'conflict', 'session_not_fresh'],
   },
   'POST /v1/auth/update-user': {
     operationId: 'updateUser',
     summary: 'Change your name',
-    credentials: ['session'],
     body: updateUserSchema,
-    ...done,
     examples: { body: { name: 'Ann Other' }, answer: { status: true } },
     errors: [...ofAuth, 'unauthenticated'],
   },

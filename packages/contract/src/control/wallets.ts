@@ -34,7 +34,6 @@ export type WalletOrder = z.infer<typeof walletOrderSchema>;
 export const createCreditCodeSchema = z.strictObject({ lots: z.int().min(1).max(200) });
 
 const permission = { lots: z.int().min(0), expires_at: instant };
-/** Answer of `POST /credits/codes`. */
 export const creditCodeSchema = z.strictObject({ code: z.string(), ...permission });
 /** Answer of `GET /credits/codes`: the batches that are left, and until when. */
 export const creditPermissionSchema = z.strictObject({ permission: z.strictObject(permission).nullable() });
@@ -45,7 +44,6 @@ const batch = {
   blinded: z.array(base64urlField(signatureBytes)).length(creditsPerBatch),
 };
 
-/** Body of `POST /credits`. */
 export const withdrawCreditsSchema = z.strictObject({
   code: z
     .string()
@@ -70,7 +68,6 @@ export const createWalletSchema = z
     error: 'must have either `credits` or `package_id`',
   });
 
-/** Body of `POST /wallets/close`. */
 export const closeWalletSchema = z.strictObject({ close_secret: base64urlField(32), ...batch });
 
 /** Blind credits and the wallets that they pay for. Each route is `not_found` unless the operator enabled anonymous wallets. */

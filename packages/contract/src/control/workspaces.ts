@@ -1,6 +1,6 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
-import { contracts } from '../contract.ts';
+import { contractsWith } from '../contract.ts';
 import { instant } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { workspaceRoles } from './workspace-role.ts';
@@ -22,7 +22,6 @@ export const workspaceListAnswerSchema = pageOf(workspaceAnswerSchema);
 
 const workspaceName = z.string().trim().min(1).max(100);
 
-/** Body of `POST /workspaces` and of `PATCH /workspaces/:id`. */
 export const workspaceNameSchema = z.strictObject({ name: workspaceName });
 
 /** A member of a workspace. `email` is null if the account has no user who signs in. */
@@ -66,7 +65,6 @@ export const budgetAnswerSchema = z.strictObject({
 });
 export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
 
-/** Answer of `GET /workspaces/:id/budgets`. */
 export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
 
 /** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
@@ -86,7 +84,6 @@ export const setBudgetSchema = z
   });
 export type SetBudget = z.infer<typeof setBudgetSchema>;
 
-/** Answer of `GET /workspaces/:id/budget-settings`. */
 export const budgetSettingsAnswerSchema = z.strictObject({
   alert_percents: z.array(z.int()).describe('The percents of a budget at which alerts are sent, ascending.'),
   member_budget_usd: z
@@ -96,7 +93,6 @@ export const budgetSettingsAnswerSchema = z.strictObject({
 });
 export type BudgetSettingsAnswer = z.infer<typeof budgetSettingsAnswerSchema>;
 
-/** Body of `PUT /workspaces/:id/budget-settings`. */
 export const setBudgetSettingsSchema = z.strictObject({
   alert_percents: z
     .array(z.int().min(1).max(100))
@@ -127,7 +123,6 @@ export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswer
 /** Answer of `POST /workspaces/:id/invitations`, the only one that has the token. */
 export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
 
-/** Answer of `GET /workspaces/:id/invitations`. */
 export const workspaceInvitationListAnswerSchema = pageOf(workspaceInvitationAnswerSchema);
 
 /** Body of `POST /workspaces/:id/invitations`. The role `owner` transfers the workspace. */
@@ -141,12 +136,10 @@ const id = { note: 'The id of a workspace of which you are a member.', id: 'work
 
 const memberId = { note: "The member's account id.", id: 'member' } as const;
 
-/** Workspaces, their members and invitations. */
-export const workspaceContracts = contracts({
+export const workspaceContracts = contractsWith({ credentials: ['session'] })({
   'GET /v1/workspaces': {
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
-    credentials: ['session'],
     query: listQuerySchema,
     answer: workspaceListAnswerSchema,
     returns: 'A page of the workspaces that the account owns or joined, oldest first.',
@@ -154,7 +147,6 @@ export const workspaceContracts = contracts({
   'POST /v1/workspaces': {
     operationId: 'createWorkspace',
     summary: 'Create a workspace',
-    credentials: ['session'],
     body: workspaceNameSchema,
     status: 201,
     answer: workspaceAnswerSchema,
@@ -166,7 +158,6 @@ export const workspaceContracts = contracts({
   'PATCH /v1/workspaces/{id}': {
     operationId: 'renameWorkspace',
     summary: 'Rename a workspace',
-    credentials: ['session'],
     params: { id },
     body: workspaceNameSchema,
     answer: workspaceAnswerSchema,
@@ -177,7 +168,6 @@ export const workspaceContracts = contracts({
     operationId: 'deleteWorkspace',
     summary: 'Delete a workspace',
     description: 'Revokes its keys and keeps its usage. A default workspace cannot be deleted.',
-    credentials: ['session'],
     params: { id },
     status: 204,
     returns: 'The workspace is deleted.',
@@ -186,7 +176,6 @@ export const workspaceContracts = contracts({
   'GET /v1/workspaces/{id}/members': {
     operationId: 'listMembers',
     summary: 'List members',
-    credentials: ['session'],
     params: { id },
     query: listQuerySchema,
     answer: workspaceMemberListAnswerSchema,
@@ -195,7 +184,6 @@ export const workspaceContracts = contracts({
   'PATCH /v1/workspaces/{id}/members/{memberId}': {
     operationId: 'changeMemberRole',
     summary: "Change a member's role",
-    credentials: ['session'],
     params: { id, memberId },
     body: memberRoleSchema,
     answer: workspaceMemberAnswerSchema,
@@ -206,7 +194,6 @@ export const workspaceContracts = contracts({
   'DELETE /v1/workspaces/{id}/members/{memberId}': {
     operationId: 'removeMember',
     summary: 'Remove a member, or leave a workspace',
-    credentials: ['session'],
     params: { id, memberId },
     status: 204,
     returns: 'The member is removed and their keys are revoked.',
@@ -215,7 +202,6 @@ export const workspaceContracts = contracts({
   'GET /v1/workspaces/{id}/budgets': {
     operationId: 'listBudgets',
     summary: 'List monthly budgets',
-    credentials: ['session'],
     params: { id },
     query: listQuerySchema,
     answer: budgetListAnswerSchema,
@@ -226,7 +212,6 @@ export const workspaceContracts = contracts({
     summary: 'Set a monthly budget',
     description:
       'Limits what a UTC month may cost: the workspace, the keys of a member, or one key. It counts the whole present month. Requests that run already may still end above a lower limit.',
-    credentials: ['session'],
     params: { id },
     body: setBudgetSchema,
     answer: budgetAnswerSchema,
@@ -238,7 +223,6 @@ export const workspaceContracts = contracts({
   'DELETE /v1/workspaces/{id}/budgets/{budgetId}': {
     operationId: 'removeBudget',
     summary: 'Remove a monthly budget',
-    credentials: ['session'],
     params: { id, budgetId: { note: 'The id of a budget.', id: 'budget' } },
     status: 204,
     returns: 'The budget is removed.',
@@ -247,7 +231,6 @@ export const workspaceContracts = contracts({
   'GET /v1/workspaces/{id}/budget-settings': {
     operationId: 'getBudgetSettings',
     summary: 'Get the settings of budgets',
-    credentials: ['session'],
     params: { id },
     answer: budgetSettingsAnswerSchema,
     returns: 'When budgets alert, and the budget of members.',
@@ -258,7 +241,6 @@ export const workspaceContracts = contracts({
     summary: 'Set the settings of budgets',
     description:
       'Sets the percents at which every budget of the workspace alerts, from the next charge on, and a budget for each member who has none of their own. Members who join later get it, too. The owner, who pays, does not.',
-    credentials: ['session'],
     params: { id },
     body: setBudgetSettingsSchema,
     answer: budgetSettingsAnswerSchema,
@@ -268,7 +250,6 @@ export const workspaceContracts = contracts({
   'GET /v1/workspaces/{id}/invitations': {
     operationId: 'listInvitations',
     summary: 'List pending invitations',
-    credentials: ['session'],
     params: { id },
     query: listQuerySchema,
     answer: workspaceInvitationListAnswerSchema,
@@ -277,7 +258,6 @@ export const workspaceContracts = contracts({
   'POST /v1/workspaces/{id}/invitations': {
     operationId: 'createInvitation',
     summary: 'Invite an email address',
-    credentials: ['session'],
     params: { id },
     body: createInvitationSchema,
     status: 201,
@@ -292,11 +272,7 @@ export const workspaceContracts = contracts({
   'DELETE /v1/workspaces/{id}/invitations/{invitationId}': {
     operationId: 'withdrawInvitation',
     summary: 'Withdraw an invitation',
-    credentials: ['session'],
-    params: {
-      id,
-      invitationId: { note: 'The id of a pending invitation.', id: 'invitation' },
-    },
+    params: { id, invitationId: { note: 'The id of a pending invitation.', id: 'invitation' } },
     status: 204,
     returns: 'The invitation is withdrawn.',
   },

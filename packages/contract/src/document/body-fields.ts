@@ -2,14 +2,12 @@ import * as z from 'zod';
 import type { JsonSchema, OriginDescription } from '../route.ts';
 import { propertiesOf } from './json-schema.ts';
 
-/** What a body takes in one of its fields. */
 export interface BodyField {
   /** `other`: a choice, a list of objects, or anything else that a person does not type. */
   readonly type: 'text' | 'number' | 'integer' | 'texts' | 'other';
   readonly required?: true;
   /** Null has a meaning of its own, such as "no limit". */
   readonly nullable?: true;
-  /** An email address. */
   readonly email?: true;
   readonly minLength?: number;
   readonly maxLength?: number;

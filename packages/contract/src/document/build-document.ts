@@ -98,7 +98,6 @@ export function buildDocument(origin: OriginDescription): OpenApiDocument {
   return document;
 }
 
-/** Returns the headers that a part of the document refers to. */
 function headersReferredTo(part: unknown): Record<string, JsonSchema> {
   const text = JSON.stringify(part);
   return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
@@ -269,7 +268,6 @@ const headerRef = (name: string): string => `#/components/headers/${name}`;
 const headerRefs = (names: readonly string[]): Record<string, JsonSchema> =>
   Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
 
-/** An example of each error, with its default message. */
 const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> =>
   Object.fromEntries(
     [...new Set(types)]
@@ -280,7 +278,6 @@ const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> 
       ]),
   );
 
-/** The credentials, as `securitySchemes` of the document. */
 const securitySchemes: Readonly<Record<Credential, JsonSchema>> = {
   inferenceKey: {
     type: 'http',

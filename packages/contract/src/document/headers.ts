@@ -19,22 +19,16 @@ export const headersOfAll: Readonly<Record<string, Header>> = {
   [headerNames.requestId]: text('Id of this request. Name it when you report a problem.'),
 };
 
-/** Headers that errors may have. */
 export const headersOfErrors: Readonly<Record<string, Header>> = {
   ...headersOfAll,
-  'retry-after': {
-    description: 'Whole seconds to wait before a retry.',
-    schema: { type: 'integer', minimum: 1 },
-  },
+  'retry-after': { description: 'Whole seconds to wait before a retry.', schema: { type: 'integer', minimum: 1 } },
   'retry-after-ms': {
     description: 'The same wait in milliseconds, if it is not in whole seconds. SDKs for OpenAI prefer it.',
     schema: { type: 'integer', minimum: 1 },
   },
   'x-should-retry': text(
     '`false`: do not retry, because it cannot help or could be charged twice. SDKs for OpenAI obey it.',
-    {
-      const: 'false',
-    },
+    { const: 'false' },
   ),
 };
 
@@ -65,9 +59,7 @@ export const headerGroups: Readonly<Record<HeaderGroup, Readonly<Record<string, 
       schema: { $ref: '#/components/schemas/PrivacyClass' },
     },
   },
-  enclave: {
-    [headerNames.providerRequestId]: text('Id to ask the provider of an enclave for its own receipt by.'),
-  },
+  enclave: { [headerNames.providerRequestId]: text('Id to ask the provider of an enclave for its own receipt by.') },
   location: { location: text('Address of the created object, or of the next page.') },
 };
 

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { utf8 } from '../translate/copied-events.ts';
 
-/** One message of an AWS event stream. */
 export interface EventStreamMessage {
   /** Headers with string values, by name: `:message-type`, `:event-type`, `:exception-type`. */
   readonly headers: ReadonlyMap<string, string>;

@@ -7,7 +7,6 @@ import { converseFailures, finishReasonOfConverse } from '../translate/stop-reas
 import { wholeCall, writeWholeAnswer } from '../translate/whole-answer.ts';
 import { reasoningDetail } from './reasoning.ts';
 
-/** Reads a whole answer of Converse. */
 export const readConverse = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
   readingOf(() => readWhole(body, options));
 

@@ -29,7 +29,6 @@ export interface SealedMeter {
   readonly isTerminated: boolean;
 }
 
-/** Opens the meter for one answer. */
 export function openSealedMeter(rule: RelayRule, { fieldOverheadBytes }: RelayVariant, stream: boolean): SealedMeter {
   if (fieldOverheadBytes !== undefined) {
     return stream ? new FieldStreamMeter(fieldOverheadBytes) : new FieldJsonMeter(fieldOverheadBytes);

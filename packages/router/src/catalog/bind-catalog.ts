@@ -73,12 +73,7 @@ function toRoute(
     privacyClass: route.privacy_class,
     price: toPrice(route.pricing),
     pricing: route.pricing,
-    capabilities: {
-      tools,
-      vision,
-      structuredOutput,
-      ...(reasoning ? { reasoning: toReasoning(reasoning) } : {}),
-    },
+    capabilities: { tools, vision, structuredOutput, ...(reasoning ? { reasoning: toReasoning(reasoning) } : {}) },
     contextLength: smaller(route.context_length, model.context_length),
     maxOutputTokens: smaller(route.max_output_tokens, model.max_output_tokens),
     supportedParameters: supported === undefined ? undefined : new Set(supported),

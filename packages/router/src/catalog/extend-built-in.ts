@@ -1,6 +1,5 @@
+import { asObjects, isObject, type JsonObject } from '@sotto/wire';
 import { type Rewritten, readYaml } from '@sotto/yaml';
-
-type Item = Readonly<Record<string, unknown>>;
 
 /** Which routes of the built-in catalog a file takes over: those whose provider the registry has. */
 export interface BuiltIn {
@@ -18,8 +17,8 @@ export const extendsBuiltIn = (text: string): boolean => /^\s*extends:\s*['"]?bu
  */
 export const extendCatalog = (builtIn: BuiltIn | undefined) => (value: unknown) =>
   extend(value, 'models', builtIn, (items, own) => {
-    const named = new Map(own.filter(isItem).map((model) => [model.id, model]));
-    const kept = items.flatMap((model): Item[] => {
+    const named = new Map(own.filter(isObject).map((model) => [model.id, model]));
+    const kept = items.flatMap((model): JsonObject[] => {
       const ownProviders = new Set(itemsOf(named.get(model.id)?.routes).map(({ provider }) => provider));
       const routes = itemsOf(model.routes).filter(
         ({ provider }) =>
@@ -61,10 +60,10 @@ function extend(
   value: unknown,
   list: string,
   builtIn: BuiltIn | undefined,
-  merge: (builtIn: readonly Item[], own: readonly unknown[]) => Merged,
+  merge: (builtIn: readonly JsonObject[], own: readonly unknown[]) => Merged,
 ): Rewritten {
   const read = builtIn === undefined ? undefined : readYaml(builtIn.text);
-  if (!isItem(value) || value.extends !== 'built_in' || read?.ok !== true || !isItem(read.value.value)) {
+  if (!isObject(value) || value.extends !== 'built_in' || read?.ok !== true || !isObject(read.value.value)) {
     return { value, originOf: (path) => path };
   }
   const { extends: _, [list]: own = [], ...fields } = value;
@@ -86,19 +85,19 @@ function extend(
 }
 
 function mergeById(
-  base: readonly Item[],
+  base: readonly JsonObject[],
   own: readonly unknown[],
   id: string,
-  merge: (base: Item, own: Item, at: number) => Item,
+  merge: (base: JsonObject, own: JsonObject, at: number) => JsonObject,
 ): Merged {
   const items: unknown[] = [...base];
   const from: (number | undefined)[] = base.map(() => undefined);
   const places = new Map(base.map((item, at) => [item[id], at]));
   for (const [at, item] of own.entries()) {
-    const place = isItem(item) ? places.get(item[id]) : undefined;
+    const place = isObject(item) ? places.get(item[id]) : undefined;
     const known = place === undefined ? undefined : base[place];
     // An item that the file has twice stays twice, so that the check reports it.
-    if (place === undefined || known === undefined || from[place] !== undefined || !isItem(item)) {
+    if (place === undefined || known === undefined || from[place] !== undefined || !isObject(item)) {
       items.push(item);
       from.push(at);
       continue;
@@ -109,6 +108,4 @@ function mergeById(
   return { items, from };
 }
 
-const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const itemsOf = (value: unknown): readonly Item[] => (Array.isArray(value) ? value.filter(isItem) : []);
+const itemsOf = (value: unknown): readonly JsonObject[] => asObjects(value) ?? [];

@@ -13,11 +13,9 @@ import { extendsSchema } from './catalog-file.ts';
 import { extendRegistry } from './extend-built-in.ts';
 import { matchesProvider, otherProviderId } from './provider-id.ts';
 
-/** Adapters that a registry may name. */
 const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
 export type AdapterName = (typeof adapterNames)[number];
 
-/** The kinds of models that each adapter speaks to. */
 export const adapterModelTypes = {
   openai: ['text', 'embedding', 'image', 'tts'],
   anthropic: ['text'],

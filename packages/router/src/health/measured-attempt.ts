@@ -110,12 +110,8 @@ function speedOf(tokens: number, durationMs: number): number | undefined {
 }
 
 /** No tokenizer has more tokens than bytes, so such a count is about output that was not shown. */
-function densityOf({
-  tokens = 0,
-  reasoningTokens,
-  mayHide = false,
-  bytes,
-}: MeasuredOutput): Pick<MeasuredAttempt, 'tokensPerByte'> {
+function densityOf(output: MeasuredOutput): Pick<MeasuredAttempt, 'tokensPerByte'> {
+  const { tokens = 0, reasoningTokens, mayHide = false, bytes } = output;
   const isKnown = !mayHide && reasoningTokens === 0 && tokens >= leastTokens && tokens <= bytes;
   return isKnown ? { tokensPerByte: tokens / bytes } : {};
 }

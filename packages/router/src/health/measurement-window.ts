@@ -108,7 +108,6 @@ export class MeasurementWindow {
     return this.#sums.get(routeId);
   }
 
-  /** The counts of a route in one hour. */
   tallyOf(hour: number, routeId: string): RouteTally {
     const tally = new RouteTally(routeId);
     for (const records of this.#records.get(hour)?.values() ?? []) {

@@ -5,13 +5,11 @@ import type { MergedPolicy, Sort } from '../policy/merge-policy.ts';
 import { strengthOf } from './route-facts.ts';
 import type { ScoredRoute } from './scored-route.ts';
 
-/** The current state of the routes. */
 export interface RouteStatus {
   readonly measurements: Measurements;
   readonly penalized: (route: Route) => boolean;
 }
 
-/** A route with everything that decides its order. */
 export interface Arranged {
   readonly scored: ScoredRoute;
   /** Index of the entry in an explicit `order` that names it, or the number of entries if none does. */

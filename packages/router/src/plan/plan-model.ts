@@ -38,7 +38,6 @@ export interface Lead {
   readonly model: Model;
   /** If every route were healthy. */
   readonly first: ScoredRoute;
-  /** At this moment. */
   readonly now: ScoredRoute;
   /** Whether `now` failed recently. Then every other route that could replace it has failed too. */
   readonly isPenalized: boolean;

@@ -17,7 +17,6 @@ import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import { attemptBounds, type RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
-/** The terms by which a sealed request is charged. */
 export interface SealedTerms {
   /** The most tokens that it can use. */
   readonly bounds: TokenBounds;

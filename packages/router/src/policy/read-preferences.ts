@@ -2,6 +2,7 @@ import {
   boundaryClass,
   comparePrivacy,
   initialPreferences,
+  isObject,
   type Preferences,
   parseRequest,
   preferencesSchema,
@@ -50,9 +51,9 @@ export function readPreferences(sent: unknown, kept?: Preferences): Decision<Pre
 }
 
 const withoutOmissions = (sent: unknown): unknown =>
-  typeof sent !== 'object' || sent === null || Array.isArray(sent)
-    ? sent
-    : Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== null || nullable.has(name)));
+  isObject(sent)
+    ? Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== null || nullable.has(name)))
+    : sent;
 
 const withoutUndefined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

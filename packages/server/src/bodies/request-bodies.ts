@@ -179,7 +179,6 @@ export class RequestBodies {
   }
 }
 
-/** The memory that one request holds because of its body. */
 class Holding {
   readonly #budget: SharedBudget;
   readonly #holder: BodyHolder;

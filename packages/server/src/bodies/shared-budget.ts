@@ -47,7 +47,6 @@ export class SharedBudget {
     return true;
   }
 
-  /** Returns bytes that the holder took earlier. */
   give(holder: BodyHolder, bytes: number): void {
     this.#add(holder, -bytes);
   }

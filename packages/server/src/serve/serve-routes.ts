@@ -19,12 +19,10 @@ export type Answer<Route> = Route extends { readonly isRaw: true } ? FastifyRepl
 /** A handler, or a handler with further options of its route, such as hooks. */
 export type Served<Handler> = Handler | (RouteShorthandOptions & { readonly handler: Handler });
 
-/** A handler for each route. */
 type Handlers<Routes extends Contracts> = {
   readonly [Key in keyof Routes]: Served<(exchange: RouteCall<Routes[Key]>) => Promise<Answer<Routes[Key]>>>;
 };
 
-/** Handlers of any routes. */
 export type AnyHandlers = Readonly<Record<string, Served<(call: never) => Promise<unknown>> | undefined>>;
 
 /** What a plane does for all its routes. Each function throws the error of what it rejects. */

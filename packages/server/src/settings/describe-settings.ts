@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-/** One setting, for the reference page. */
 export interface SettingDescription {
   readonly name: string;
   readonly isRequired: boolean;

@@ -33,7 +33,6 @@ export const upTo = (what: string, max: number) => {
   return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
 };
 
-/** A number of seconds from 0 to `max`. */
 export const seconds = (max: number) => upTo('a number of seconds', max);
 
 /** Reads the settings of traces. Undefined: nothing is traced. */
@@ -222,7 +221,6 @@ function readSubnet(text: string): Subnet | undefined {
   return { address, family, bits: bits === undefined ? most : Number(bits) };
 }
 
-/** Names and addresses of loopback. */
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
 
 export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);
@@ -234,7 +232,6 @@ export function isSafeUrl(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
 }
 
-/** Addresses and networks, or `off`. */
 export const addresses = z
   .string()
   .default('off')
@@ -253,5 +250,4 @@ export const addresses = z
     return list;
   });
 
-/** A switch: `on` or `off`. */
 export const onOff = z.enum(['on', 'off'], { error: 'takes `on` or `off`' });

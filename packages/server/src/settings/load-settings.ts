@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { FileProblem } from '@sotto/yaml';
 import * as z from 'zod';
@@ -12,14 +13,15 @@ import {
   settingsOf,
   unreadByStart,
 } from './settings-file.ts';
+import { settingsSchemas } from './table.ts';
 
 export interface SettingsSource {
   readonly plane: Plane;
-  /** The schema of every setting that the process reads. */
-  readonly schema: z.ZodObject;
+  /** The schema of every setting that the process reads. Omitted: those of the plane. */
+  readonly schema?: z.ZodObject;
   readonly environment: Environment;
-  /** Throws if the file does not exist or cannot be read. */
-  readonly readFile: (path: string) => string;
+  /** Reads a file other than from the disk. Throws if the file does not exist or cannot be read. */
+  readonly readFile?: (path: string) => string;
 }
 
 export type LoadedSettings =
@@ -38,7 +40,12 @@ export type LoadedSettings =
  * Loads the settings of a process: `sotto.yaml`, if CONFIG_FILE names one, under the environment, which overrides it.
  * Reads only the secrets of this process.
  */
-export function loadSettings({ plane, schema, environment, readFile }: SettingsSource): LoadedSettings {
+export function loadSettings({
+  plane,
+  schema = settingsSchemas[plane],
+  environment,
+  readFile = (path) => readFileSync(path, 'utf8'),
+}: SettingsSource): LoadedSettings {
   const file = environment.CONFIG_FILE;
   const own = file ? fromFile(file, { plane, schema, environment, readFile }) : undefined;
   if (own?.ok === false) return own;
@@ -59,7 +66,10 @@ interface OwnSettings {
   readonly unread: readonly string[];
 }
 
-function fromFile(file: string, { plane, schema, environment, readFile }: SettingsSource): Settings<OwnSettings> {
+function fromFile(
+  file: string,
+  { plane, schema, environment, readFile }: Required<SettingsSource>,
+): Settings<OwnSettings> {
   let text: string;
   try {
     text = readFile(file);
@@ -94,7 +104,6 @@ function fromFile(file: string, { plane, schema, environment, readFile }: Settin
   return { ok: true, settings: { variables, found, unread: plane === 'start' ? unreadByStart(read.value) : [] } };
 }
 
-/** Lists the problems of a file with their lines. */
 const listed = (file: string, problems: readonly FileProblem[]): string =>
   [`${file} has problems:`, ...problems.map(({ line, message }) => `  ${file}:${line}: ${message}`)].join('\n');
 
@@ -102,7 +111,11 @@ const listed = (file: string, problems: readonly FileProblem[]): string =>
 function resolved(
   name: string,
   { value, kind }: FileSetting,
-  { file, environment, readFile }: { readonly file: string } & Pick<SettingsSource, 'environment' | 'readFile'>,
+  {
+    file,
+    environment,
+    readFile,
+  }: { readonly file: string } & Pick<Required<SettingsSource>, 'environment' | 'readFile'>,
 ): { readonly value: string; readonly problem?: string } {
   const inFolder = (path: string): string => resolve(dirname(file), path);
   if (kind === 'part') return { value: partName(resolve(file), value) };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { planeEnvironment } from './plane-environment.ts';
-import { rowsOf } from './table.ts';
+import { rowsOf, settingsSchemas } from './table.ts';
 
 const ofStart = new Map(rowsOf('start').map((row) => [row.env, row.default]));
 
@@ -26,4 +26,9 @@ it.each(['control', 'broker'] as const)('hands to %s the defaults of `npm start`
   expect(defaults.length).toBeGreaterThan(5);
   expect(planeEnvironment(plane, {})).toEqual(Object.fromEntries(defaults));
   expect(planeEnvironment(plane, empty)).toEqual(Object.fromEntries(defaults));
+});
+
+it('opens sign-up with `npm start`, and demands an invitation elsewhere', () => {
+  expect(planeEnvironment('control', {}).SIGN_UP).toBe('open');
+  expect(settingsSchemas.control.shape.SIGN_UP.parse(undefined)).toBe('invited');
 });

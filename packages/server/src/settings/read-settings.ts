@@ -59,3 +59,16 @@ export function withSecretFiles(environment: Environment, readFile: (path: strin
   }
   return { ok: true, settings };
 }
+
+/** Returns the problem of settings of which `needed` come only together, and `optional` only with them. */
+export function missingOf(
+  what: string,
+  settings: Readonly<Record<string, unknown>>,
+  needed: readonly string[],
+  optional: readonly string[] = [],
+): string | undefined {
+  const given = [...needed, ...optional].find((name) => settings[name] !== undefined);
+  const missing = needed.find((name) => settings[name] === undefined);
+  if (given === undefined || missing === undefined) return undefined;
+  return `${missing} is not set: ${what} needs it beside ${given}`;
+}

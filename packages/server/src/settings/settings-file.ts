@@ -167,7 +167,6 @@ const suffixes = Object.values(inlineParts).map((part) => `#${part}`);
 /** The name of a part of `sotto.yaml`, for code that takes the name of a file. */
 export const partName = (file: string, part: string): string => `${file}#${part}`;
 
-/** Whether a name is one that `partName` made. */
 const isPartName = (name: string): boolean => suffixes.some((suffix) => name.endsWith(suffix));
 
 /** Reads a file, or the part of `sotto.yaml` that `partName` names. Throws if it cannot be read. */

@@ -50,7 +50,6 @@ type OfPlane<R, P extends Plane> = R extends { readonly planes: readonly (infer 
       : never
   : never;
 
-/** Returns the schema of rows. */
 const schemaOf = <R extends Row>(rows: readonly R[]) =>
   z.object(Object.fromEntries(rows.map((row) => [row.env, fieldOf(row)]))) as unknown as SchemaOf<R>;
 

@@ -28,12 +28,8 @@ export interface MetricsExportOptions {
 }
 
 /** Returns what sends the metrics of `sentMetrics`, and no others, to a collector by OTLP over HTTP, as JSON. It rejects if the collector does not take them. */
-export function openMetricsExport({
-  service,
-  url,
-  registry,
-  now,
-}: MetricsExportOptions): (() => Promise<void>) | undefined {
+export function openMetricsExport(options: MetricsExportOptions): (() => Promise<void>) | undefined {
+  const { service, url, registry, now } = options;
   if (url === undefined) return undefined;
   const since = now();
   return async () => {

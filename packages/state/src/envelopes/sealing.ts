@@ -50,7 +50,6 @@ export interface Signed {
   readonly mac: string;
 }
 
-/** Signs a value as JSON for one purpose. */
 export function sign(key: Buffer, purpose: string, value: unknown): Signed {
   const payload = JSON.stringify(value);
   return { payload, mac: macOf(key, purpose, payload).toString('base64url') };

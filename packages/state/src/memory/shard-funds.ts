@@ -77,7 +77,6 @@ export function setLimit(key: StoredKey, limitFundsNusd: Nusd | undefined, versi
   return true;
 }
 
-/** Returns a wallet if it is projected. */
 export function projectedWallet({ wallets }: ShardData, walletId: string): Spendable | undefined {
   const wallet = wallets.get(walletId);
   return wallet === undefined || wallet.version < 0 ? undefined : wallet;

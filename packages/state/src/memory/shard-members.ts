@@ -25,7 +25,6 @@ export function endEpoch(shard: ShardData): void {
   shard.isOpen = false;
 }
 
-/** Begins or renews a lease. */
 export function renewLease({ members }: ShardData, client: string, leaseUntil: number): Member {
   const member = members.get(client) ?? { steps: 0, leaseUntil, suspectAt: undefined, lapsedAt: undefined };
   member.leaseUntil = leaseUntil;

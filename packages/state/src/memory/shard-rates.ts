@@ -13,7 +13,6 @@ export function usedRate({ rates }: ShardData, keyHash: string, now: number): Re
   return rate?.window === window ? rate : { window, requests: 0, tokens: 0 };
 }
 
-/** Counts an admitted request with its estimated tokens. */
 export function countRequest(shard: ShardData, keyHash: string, estimatedTokens: number, now: number): void {
   const { window, requests, tokens } = usedRate(shard, keyHash, now);
   shard.rates.set(keyHash, { window, requests: requests + 1, tokens: tokens + estimatedTokens });

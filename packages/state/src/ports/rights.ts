@@ -27,7 +27,6 @@ export type Right =
   /** `secretHash` is of the secret that was shown. Default: `keyHash`, because the key is named by its first secret. */
   | { readonly kind: 'key'; readonly keyHash: string; readonly secretHash?: string | undefined };
 
-/** A right and its shard. */
 export interface RightToCheck {
   readonly shard: number;
   readonly right: Right;

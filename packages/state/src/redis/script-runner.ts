@@ -156,7 +156,6 @@ export class ScriptRunner {
     return this.membership.take(shard, caller, count === 'refused' ? readRefusal(answer) : readCount(count, answer));
   }
 
-  /** Runs a script on a shard. */
   onShard(name: ScriptName, shard: number, values: readonly Argument[]): Promise<unknown> {
     return this.run(name, epochKey(shard), values);
   }

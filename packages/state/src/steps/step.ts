@@ -39,7 +39,6 @@ export interface Step<N extends StepName> {
   readonly check?: (...asked: Asked<N>) => void;
   /** The values that the script takes, in their order. */
   readonly args: (asked: Asked<N>, by: By) => readonly Argument[];
-  /** Reads the script's reply. */
   readonly reply: (reply: readonly unknown[], asked: Asked<N>, caller: Caller) => Answer<N>;
   /**
    * The steps that were asked for in one turn of the event loop have one call. `common` is the value that they share, and `most` the
@@ -49,7 +48,6 @@ export interface Step<N extends StepName> {
 }
 export type Steps = { readonly [N in StepName]: Step<N> };
 
-/** Returns the shard that a step is asked of. */
 export function shardOf([first]: Asked<StepName>): number {
   if (typeof first === 'number') return first;
   return 'wallet' in first ? first.wallet.shard : first.shard;

@@ -10,7 +10,6 @@ export interface KeyIndex {
   end(secretHashes: readonly string[]): Promise<void>;
 }
 
-/** Executes a step. */
 export type Run = <N extends StepName>(name: N, asked: Asked<N>) => Promise<Answer<N>>;
 
 /** The methods that both drivers have from the table of steps, with what they do beside them. */

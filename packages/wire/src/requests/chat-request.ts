@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { exactInteger } from '../exact-json.ts';
+import { isObject } from '../json.ts';
 import { contentSchema } from './content-bounds.ts';
 import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
@@ -142,16 +143,11 @@ export function providerParameters(
   return { ok: true, byProvider };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** An empty list of calls counts as absent, because some clients send it beside the legacy form. */
 const isEmpty = (calls: unknown): boolean => calls == null || (Array.isArray(calls) && calls.length === 0);
 
 const isLegacy = (message: unknown): boolean =>
-  isFields(message) && (message.role === 'function' || message.function_call != null);
+  isObject(message) && (message.role === 'function' || message.function_call != null);
 
 /**
  * Rewrites messages that use OpenAI's legacy `functions`. `function_call` becomes a tool call with a new id, and the message of
@@ -162,7 +158,7 @@ function withToolCalls(messages: unknown): unknown {
   if (!Array.isArray(messages) || !messages.some(isLegacy)) return messages;
   let open: { readonly id: string; readonly name: unknown } | undefined;
   return messages.map((message: unknown, at) => {
-    if (!isFields(message)) return message;
+    if (!isObject(message)) return message;
     if (message.role === 'function') {
       if (open === undefined || open.name !== message.name) return message;
       const { id } = open;
@@ -170,7 +166,7 @@ function withToolCalls(messages: unknown): unknown {
       return { role: 'tool', tool_call_id: id, content: message.content ?? '' };
     }
     const { function_call: call, ...rest } = message;
-    if (message.role !== 'assistant' || !isFields(call) || !isEmpty(rest.tool_calls)) return message;
+    if (message.role !== 'assistant' || !isObject(call) || !isEmpty(rest.tool_calls)) return message;
     const id = `function_call_${at}`;
     open = { id, name: call.name };
     return { ...rest, tool_calls: [{ id, type: 'function', function: call }] };

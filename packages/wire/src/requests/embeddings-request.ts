@@ -3,7 +3,6 @@ import { maxContentBytes } from './content-bounds.ts';
 import { modelIdField, modelNote } from './model-ids.ts';
 import { providerNote, providerPolicySchema } from './provider-policy.ts';
 
-/** Most inputs of one embeddings request. */
 const maxEmbeddingInputs = 2048;
 /** More tokens in one input than any model reads. */
 const maxTokens = 1_000_000;

@@ -4,7 +4,6 @@ import { modelIdField, modelNote, modelsField } from './model-ids.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 
-/** The operations of inference requests. */
 export const operations = ['chat', 'embeddings', 'image', 'speech'] as const;
 export type Operation = (typeof operations)[number];
 
@@ -20,7 +19,6 @@ export const operationPaths = {
 export const operationAt = (path: string): Operation | undefined =>
   operations.find((operation) => operationPaths[operation] === path);
 
-/** The most tickets of one request. */
 export const maxTicketsTogether = 16;
 
 /** Body of `POST /inference/tickets`. Unknown keys are refused, so that clients cannot send content to control by mistake. */

@@ -12,7 +12,6 @@ export interface AccountGrantDependencies {
   readonly now: () => number;
 }
 
-/** Returns an account's grant of this month. */
 export async function readMonthlyGrant(deps: AccountGrantDependencies, accountId: string): Promise<MonthlyGrantAnswer> {
   return (await readGrant(deps, accountId)).answer;
 }

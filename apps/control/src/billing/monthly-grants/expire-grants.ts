@@ -82,7 +82,7 @@ export async function expireWithin(
   const grants = left.map(grantOf);
   const past = grants.filter(isPast);
   let spareNusd = spareOf(past);
-  // A refund of an order takes its money from the whole balance, and the previous release books charges without grants.
+  // A refund of an order takes its money from the whole balance.
   let goneNusd = sumOf(grants) - account.balanceNusd;
   let { version } = account;
   let allNusd = 0n;

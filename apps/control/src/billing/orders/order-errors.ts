@@ -8,7 +8,6 @@ const overLimit = (message: string): ServiceError => new ServiceError('top_up_li
 
 const quoted = (names: readonly string[]): string[] => names.map((name) => `\`${name}\``);
 
-/** The errors of orders, for accounts and for anonymous wallets. */
 export const orderErrors: ErrorsOf<NotPlaced | WalletNotOrdered> = {
   no_package: ({ packages }) =>
     new ServiceError('invalid_request', {

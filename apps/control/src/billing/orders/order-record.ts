@@ -5,7 +5,6 @@ import type { orders } from '../../database/billing-schema.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { RailOrder } from '../rails/rail.ts';
 
-/** An order as stored in Postgres. */
 export interface OrderRecord extends OrderFunds, RailOrder {
   readonly rail: RailName;
   readonly packageId: string;
@@ -56,7 +55,6 @@ export const toRecord = (row: OrderRow): OrderRecord => ({
   receiptNumber: row.receipt_number ?? undefined,
 });
 
-/** An order as its account sees it. */
 export function toOrderAnswer(order: OrderRecord): OrderAnswer {
   const problem = order.flag ?? order.failure;
   const payable = order.status === 'pending' ? order.checkoutUrl : undefined;

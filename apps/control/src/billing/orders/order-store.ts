@@ -73,7 +73,6 @@ async function readOrder(
 export const findOrder = (db: Queryable, accountId: string, orderId: string): Promise<OrderRecord | undefined> =>
   readOrder(db, 'o.id = $1 and o.account_id = $2', [orderId, accountId]);
 
-/** Returns the order that a form of an account has created, or undefined. */
 export const findFormsOrder = (db: Queryable, accountId: string, formId: string): Promise<OrderRecord | undefined> =>
   readOrder(db, 'o.account_id = $1 and o.form_id = $2', [accountId, formId]);
 
@@ -109,7 +108,6 @@ export async function findOrderId(
 
 const endOf = (row: OrderRow) => ({ at: row.created_at, id: row.id });
 
-/** Returns one page of an account's orders, newest first. */
 export async function listOrders(pool: pg.Pool, accountId: string, page: PageQuery): Promise<OrderPage> {
   return pageOf(await readPage(pool, accountId, page), page.limit, {
     endOf,

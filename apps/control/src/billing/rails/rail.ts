@@ -128,7 +128,6 @@ export type Delivery =
       readonly events: readonly RailEvent[];
     }
   | { readonly kind: 'ignored'; readonly type: string; readonly reason: string }
-  /** `failed` names the check that failed. */
   | { readonly kind: 'refused'; readonly failed: string };
 
 /** Reads a payment service's deliveries. Throws `RailUnavailableError` if it has to ask the service and cannot. */

@@ -103,10 +103,7 @@ export class StripeRail implements PaymentRail, SavedCards {
           line_items: [line('Prepaid balance', order.amountNusd), ...feeLine(order)],
           client_reference_id: order.id,
           metadata,
-          payment_intent_data: {
-            metadata,
-            ...(order.saveCard ? { setup_future_usage: 'off_session' as const } : {}),
-          },
+          payment_intent_data: { metadata, ...(order.saveCard ? { setup_future_usage: 'off_session' as const } : {}) },
           ...(customer === undefined ? {} : { customer }),
           success_url: back('done'),
           cancel_url: back('left'),

@@ -65,7 +65,6 @@ export const idOf = (value: z.infer<typeof reference>): string | undefined =>
 /** Converts Stripe's integer cents to nano-USD. */
 export const centsToNusd = (cents: number): Nusd => BigInt(cents) * nanoPerCent;
 
-/** Returns the events of a Checkout session for its order. */
 export function eventsOfSession(session: ReadSession): RailEvent[] {
   const events: RailEvent[] = [];
   const intent = session.payment_intent;

@@ -43,7 +43,6 @@ export async function listGrants(
   return rows.map(toAnswer);
 }
 
-/** Whether an account has an active grant for an app. */
 export async function hasActiveGrant(pool: pg.Pool, accountId: string, appId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select 1 from connect_grants g join api_keys k on k.id = g.key_id join workspaces w on w.id = k.workspace_id

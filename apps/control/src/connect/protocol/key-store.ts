@@ -116,7 +116,6 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** A new key is published this long before its use, so that every process and every app's cache has it by then. */
 export const announcedMs = 15 * minuteMs;
-/** How long a key is used. */
 export const usedMs = 90 * dayMs;
 /** Signatures of a key can be checked for this long after a newer key took over. ID tokens live an hour. */
 export const retiredMs = 2 * dayMs;

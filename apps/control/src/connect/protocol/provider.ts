@@ -260,7 +260,6 @@ export const requestCookieName = (isSecure: boolean): string => `${isSecure ? '_
 /** Path of the cookie. Each request has its own, so that two requests in one browser do not interfere. */
 const requestCookiePath = (uid: string): string => `/v1/connect/interactions/${uid}`;
 
-/** Returns the value of a cookie in a `cookie` header. */
 export function cookieValue(header: string | undefined, name: string): string | undefined {
   const pair = header?.split(';').find((each) => each.trim().startsWith(`${name}=`));
   return pair?.trim().slice(name.length + 1);

@@ -1,4 +1,5 @@
 import { type ScimOperation, scimGroupBodySchema, scimUserBodySchema } from '@sotto/contract/control/scim';
+import { isObject } from '@sotto/wire';
 import { ScimError } from './scim-error.ts';
 import { readPath, type ScimPath } from './scim-path.ts';
 
@@ -80,13 +81,10 @@ const idOf = (element: unknown): string => String(isObject(element) ? element.va
 const sameText = (one: unknown, other: unknown): boolean =>
   String(one ?? '').toLowerCase() === String(other).toLowerCase();
 
-const isObject = (value: unknown): value is Attributes =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const names = [
   ...Object.keys({ ...scimUserBodySchema.shape, ...scimGroupBodySchema.shape }),
   ...['value', 'type', 'primary', 'display'],
-  ...['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'],
+  ...Object.keys(scimUserBodySchema.shape.name.unwrap().shape),
 ];
 
 /** Names of attributes do not depend on case (RFC 7643, 2.1). */

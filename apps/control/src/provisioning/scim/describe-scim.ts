@@ -1,4 +1,4 @@
-import { maxScimPage, scimUrns } from '@sotto/contract/control/scim';
+import { maxScimPage, scimUrns, scimUserSchema } from '@sotto/contract/control/scim';
 
 interface Attribute {
   readonly type?: 'string' | 'boolean' | 'complex' | 'reference';
@@ -9,7 +9,7 @@ interface Attribute {
   readonly subAttributes?: Readonly<Record<string, Attribute>>;
 }
 
-const names = ['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'];
+const names = Object.keys(scimUserSchema.shape.name.unwrap().shape);
 const reference: Attribute = {
   type: 'complex',
   multiValued: true,

@@ -65,9 +65,12 @@ export const listUsers = (store: ScimStore, query: ScimListQuery) =>
   });
 
 export async function readUser(store: ScimStore, id: string): Promise<ScimUser | Refused<NoResource>> {
-  const { rows } = await store.pool.query<Row>(`${select} where s.id = $1`, [id]);
-  return rows[0] === undefined ? refused('no_resource') : toUser(rows[0], store);
+  const row = await readRow(store.pool, id);
+  return row === undefined ? refused('no_resource') : toUser(row, store);
 }
+
+const readRow = async (client: pg.Pool | pg.PoolClient, id: string): Promise<Row | undefined> =>
+  (await client.query<Row>(`${select} where s.id = $1`, [id])).rows[0];
 
 /** Creates a person. If the provider has signed one in before, the account is found. */
 export const createUser = (store: ScimStore, body: ScimUserBody): Promise<Written<ScimUser> | Refused<Taken>> =>
@@ -121,14 +124,12 @@ export const deleteUser = (store: ScimStore, id: string): Promise<readonly strin
 async function lockUser(client: pg.PoolClient, id: string): Promise<Row | undefined> {
   await client.query('select from scim_users where id = $1 for update', [id]);
   // A statement of its own: one that waits for a lock sees other tables as they were before.
-  const { rows } = await client.query<Row>(`${select} where s.id = $1`, [id]);
-  return rows[0];
+  return readRow(client, id);
 }
 
 /** Makes the account of a person, if there is one, what the person's row says. */
 async function settle(store: ScimStore, client: pg.PoolClient, id: string): Promise<Written<ScimUser>> {
-  const { rows } = await client.query<Row>(`${select} where s.id = $1`, [id]);
-  const [row] = rows;
+  const row = await readRow(client, id);
   if (row === undefined) throw new Error('the person is not there');
   const accountId = row.accountId ?? (await findSignedIn(client, row)) ?? null;
   if (accountId !== row.accountId)

@@ -6,7 +6,7 @@ import { asking } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Resource, Rows } from '../../ui/resource.tsx';
-import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
+import { Card, Loaded, Page } from '../../ui/surface.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Facts, Instant, Sentence } from '../../ui/text.tsx';
 import { signUpQuery } from './operator-queries.ts';
@@ -28,19 +28,12 @@ export function SignUpPolicyPage() {
         {(policy) => (
           <>
             <Card title="Policy">
-              <div className="space-y-4">
-                {policy.is_inherited && (
-                  <Notice tone="warn">
-                    <Sentence text="`SIGN_UP` is not set. Sign-up is open, because this deployment had users before `SIGN_UP` existed. Set it." />
-                  </Notice>
-                )}
-                <Facts
-                  facts={[
-                    { name: 'Who may sign up', value: modes[policy.mode] },
-                    { name: 'Domains', value: policy.domains.length === 0 ? 'All' : policy.domains.join(', ') },
-                  ]}
-                />
-              </div>
+              <Facts
+                facts={[
+                  { name: 'Who may sign up', value: modes[policy.mode] },
+                  { name: 'Domains', value: policy.domains.length === 0 ? 'All' : policy.domains.join(', ') },
+                ]}
+              />
             </Card>
             <InvitationsCard />
           </>

@@ -13,9 +13,9 @@ interface Recording {
   readonly requests: readonly { readonly tools: number; readonly messages: readonly number[] }[];
 }
 
-const recordings = JSON.parse(readFileSync(new URL('recorded-agents.json', import.meta.url), 'utf8')) as Readonly<
-  Record<string, Recording>
->;
+const recordings = JSON.parse(
+  readFileSync(new URL('../../../vectors/recorded-agents.json', import.meta.url), 'utf8'),
+) as Readonly<Record<string, Recording>>;
 
 /** Agents whose requests were recorded: a run of each with twenty turns, in which a scripted model calls a tool. */
 export const recordedAgents: readonly string[] = Object.keys(recordings);

@@ -192,10 +192,7 @@ function devModel({ id, name, modalities, limit, cost, ...model }: DevModel): ob
 }
 
 const devTier = devCost.extend({ tier: z.looseObject({ type: z.literal('context'), size: z.int() }) });
-const devPricesSchema = devCost.extend({
-  context_over_200k: devCost.nullish(),
-  tiers: z.array(devTier).nullish(),
-});
+const devPricesSchema = devCost.extend({ context_over_200k: devCost.nullish(), tiers: z.array(devTier).nullish() });
 
 function devPrices(cost: unknown): unknown {
   const read = devPricesSchema.safeParse(cost);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isSafeUrl } from '../kinds.ts';
-import { controlAndStart } from '../row.ts';
+import { control, controlAndStart } from '../row.ts';
 
 const smtpError = 'takes a URL such as smtp://user:password@host:587 or smtps://user:password@host:465';
 const smtpUrl = z
@@ -107,10 +107,11 @@ export const signInRows = [
     kind: z.string().regex(/^\S{32,}$/, { error: scimTokenError }),
     describe: 'Enables SCIM 2.0 at `/v1/scim/v2` for your provider, which shows this bearer token.',
   }),
-  controlAndStart('SIGN_UP', 'sign_up.policy', {
+  control('SIGN_UP', 'sign_up.policy', {
     kind: z.enum(['open', 'invited', 'closed'], { error: 'takes `open`, `invited` or `closed`' }),
-    describe:
-      'Who may create an account. Unset: `open` with `npm start` and where people had accounts before this setting existed, else `invited`.',
+    default: 'invited',
+    describe: 'Who may create an account.',
+    start: { default: 'open' },
   }),
   controlAndStart('SIGN_UP_DOMAINS', 'sign_up.domains', {
     kind: mailDomains,

@@ -1,4 +1,4 @@
-import type { PrivacyClass } from '@sotto/wire';
+import { asObjects, isObject, type PrivacyClass } from '@sotto/wire';
 import { type FileProblem, type FileResult, readYaml, writeYaml } from '@sotto/yaml';
 import { type CatalogFileInput, writeCatalog } from '../import-models.ts';
 import { type Deployment, readDeployment } from './read-deployment.ts';
@@ -27,9 +27,6 @@ export interface LiteLlmImport {
   readonly notes: readonly FileProblem[];
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * Makes a registry and a catalog of a `config.yaml` of LiteLLM's proxy. Several keys for one model at one provider become keys with
  * weights. Each setting that has no counterpart is noted. Makes up no price and no privacy class. Pure.
@@ -38,7 +35,7 @@ export function importLiteLlm(text: string, options: LiteLlmOptions): FileResult
   const read = readYaml(text);
   if (!read.ok) return read;
   const { value: config, lineOf } = read.value;
-  if (!isRecord(config) || !Array.isArray(config.model_list)) {
+  if (!isObject(config) || !Array.isArray(config.model_list)) {
     return {
       ok: false,
       problems: [{ line: 1, message: 'the file has no list `model_list`, so it is no configuration of LiteLLM' }],
@@ -56,7 +53,7 @@ export function importLiteLlm(text: string, options: LiteLlmOptions): FileResult
 
   const context = {
     builtIn: builtInEntries(options.builtInRegistry),
-    prices: isRecord(options.prices) ? options.prices : {},
+    prices: isObject(options.prices) ? options.prices : {},
     ...{ privacyClass: options.privacyClass, asOf: options.asOf },
     idFor: modelIds(),
     variableFor: variables(),
@@ -88,15 +85,15 @@ function noteSettings(
 ): void {
   for (const [section, value] of Object.entries(config)) {
     if (section === 'model_list') continue;
-    if (!isRecord(value) || section === 'environment_variables') note([section], reasonFor(section));
+    if (!isObject(value) || section === 'environment_variables') note([section], reasonFor(section));
     else for (const key of Object.keys(value)) note([section, key], reasonFor(key));
   }
 }
 
 function builtInEntries(text: string) {
   const read = readYaml(text);
-  const { providers } = read.ok && isRecord(read.value.value) ? read.value.value : {};
-  const entries = Array.isArray(providers) ? providers.filter(isRecord) : [];
+  const { providers } = read.ok && isObject(read.value.value) ? read.value.value : {};
+  const entries = asObjects(providers) ?? [];
   return new Map(entries.map((entry) => [String(entry.id), entry]));
 }
 
