@@ -1,4 +1,5 @@
 export { createAccount } from './accounts/ensure-account.ts';
+export { readActs } from './audit-log/read-acts.ts';
 export { builtInBilling, readBillingPlan, readBillingSettings } from './billing/billing-settings.ts';
 export { builtInCatalog } from './catalog/built-in-files.ts';
 export { runCli } from './cli/cli.ts';
@@ -16,6 +17,7 @@ export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { ControlMetrics } from './metrics/control-metrics.ts';
 export { auditPage } from './money-audit/audit-state.ts';
+export { listAccounts } from './operator/account-store.ts';
 export { readSpend } from './operator/spend-store.ts';
 export type { ControlOptions } from './parts.ts';
 export { Projector } from './projection/projector.ts';

@@ -25,15 +25,15 @@ export interface ModelServer {
 }
 
 /**
- * Recognises a model server by its own API, whatever its port is, and reads its models. `origin` has no path. Resolves to
- * undefined if nothing answers there, or something else.
+ * Recognises a model server by its own API, whatever its port is, and reads its models. `base` has no slash at its end, and no `/v1`.
+ * Resolves to undefined if nothing answers there, or something else.
  */
-export async function recogniseServer(origin: string, ask: Ask): Promise<ModelServer | undefined> {
+export async function recogniseServer(base: string, ask: Ask): Promise<ModelServer | undefined> {
   const askOnce = once(ask);
   for (const [kind, { read }] of entries(serverKinds)) {
     const leftOut: { model: string; reason: string }[] = [];
     const models = await read(askOnce, (model, reason) => leftOut.push({ model, reason }));
-    if (models !== undefined) return { kind, baseUrl: `${origin}/v1`, models, leftOut };
+    if (models !== undefined) return { kind, baseUrl: `${base}/v1`, models, leftOut };
   }
   return undefined;
 }

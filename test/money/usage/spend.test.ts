@@ -185,6 +185,11 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
     expect(Object.keys(row ?? {}).filter((field) => /name|email/.test(field))).toEqual([]);
     for (const asked of ['group_by=member_id', 'group_by=tag', 'tag=x', `member_id=${owner.accountId}`])
       expectError(await get(url(`/usage/daily?${asked}`), bearer(accessToken)), 403, 'forbidden');
+    for (const path of ['/usage', '/usage/refusals']) {
+      expect((await get(url(path), bearer(accessToken))).status).toBe(200);
+      const ofMember = await get(url(`${path}?member_id=${owner.accountId}`), bearer(accessToken));
+      expectError(ofMember, 403, 'forbidden');
+    }
   });
 
   describe('for operators', () => {
@@ -219,6 +224,11 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
       );
       expect(data).toEqual([first, second, row(january, ben, 3)]);
       expect([total, next_cursor]).toEqual([{ requests: 11, cost: 0.000011 }, null]);
+      // Without a first day, it begins with the month of the last one, which is the day before `to`.
+      const spentUntil = async (to: string) => (await spend(`workspace_id=${workspaceId}&to=${to}`)).data;
+      expect(await spentUntil('2025-03-01')).toEqual([first, second]);
+      expect(await spentUntil('2025-02-09')).toEqual([]);
+      expect(await spentUntil('2025-02-01')).toEqual([row(january, ben, 3)]);
       // Page by page, with the same total.
       const paged = [];
       for (let cursor = ''; ; ) {
@@ -308,7 +318,7 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
     });
   });
 
-  it('names a revoked key and a removed member as before, and a deleted person no more', async () => {
+  it('names a revoked key and a removed member as before, a deleted person no more, and leaves closed months in their tags', async () => {
     const remove = async (path: string, by: Person): Promise<void> =>
       expect((await send('DELETE', url(path), { headers: by.session })).status).toBe(204);
     await remove(`/keys/${keyOf.get('laptop')}`, ben);
@@ -322,8 +332,8 @@ await describeStage('who spent what', { ...oneModel, features: ['connected apps'
     );
     const tags = await daily(`${bothMonths}&group_by=tag`, management);
     expect(tags.map(({ tag, requests }) => [tag, requests])).toEqual([
-      ['R&D', 4],
-      [null, 7],
+      ['R&D', 8],
+      [null, 3],
     ]);
   });
 });

@@ -54,6 +54,26 @@ describe('sotto-control provider add', () => {
     expect(catalog).toContain('id: ollama/qwen3-8b');
   });
 
+  it('asks below the path of the address only, as a gateway has several servers', async () => {
+    const below = Object.entries(ollamaAnswers).map(([route, answer]) => [route.replace(' /', ' /ours/'), answer]);
+    const gateway = await startModelServer({
+      ...ollamaAnswers,
+      ...(Object.fromEntries(below) as Answers),
+      'GET /team/v1/models': list,
+    });
+    try {
+      expect((await add(`${gateway.origin}/team/v1`, '--id', 'team', ...free)).code).toBe(0);
+      expect((await add(`${gateway.origin}/ours/v1/`, '--id', 'ours', ...free)).code).toBe(0);
+    } finally {
+      await gateway.stop();
+    }
+    const [registry, catalog] = await readBoth();
+    expect(registry).toContain(`base_url: ${gateway.origin}/team/v1\n`);
+    expect(registry).toContain(`base_url: ${gateway.origin}/ours/v1\n`);
+    expect(catalog).toContain('id: team/small-v1');
+    expect(catalog).toContain('id: ours/qwen3-8b');
+  });
+
   it('claims neither a tier nor a price that the operator did not give', async () => {
     for (const origin of [ollama.origin, `${other.origin}/v1`]) {
       expect(await add(origin)).toMatchObject({

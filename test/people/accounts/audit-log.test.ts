@@ -20,6 +20,8 @@ const preferences = {
 
 const policy = { allowed_models: null, max_key_limit_usd: null, max_key_days: 30, openai_compatible: true };
 
+const settingsPath = (id: string) => `/workspaces/${id}/budget-settings`;
+
 describe("a workspace's audit log", () => {
   it('has every act of its members, for its admins, as pages and as CSV', async () => {
     const [ann, ben] = [await verified(world), await verified(world)];
@@ -45,6 +47,7 @@ describe("a workspace's audit log", () => {
     await done(owner.send('PUT', at('/policy'), policy));
     const key = (await guest.post('/keys', { name: 'secret name', kind: 'inference', workspace_id: id })).json;
     await done(owner.send('PATCH', `/keys/${key.id}`, { credit_limit_usd: 5 }));
+    await done(owner.send('DELETE', `/keys/${key.id}`));
     await done(owner.send('DELETE', `/keys/${key.id}`));
     const other = (await owner.post('/keys', { name: 'y', kind: 'inference', workspace_id: id })).json;
     await done(owner.send('PATCH', `/keys/${other.id}`, { disabled: true }));
@@ -126,8 +129,23 @@ describe("a workspace's audit log", () => {
     const key = (await guest.post('/keys', { name: 'laptop', kind: 'inference', workspace_id: id, ...rules })).json;
     const change = async (body: object): Promise<void> =>
       expect((await guest.send('PATCH', `/keys/${key.id}`, body)).status).toBe(200);
-    await change({ credit_limit_usd: null, requests_per_minute: null });
+    // What stays as it is, is not told.
+    const same = {
+      tokens_per_minute: null,
+      expires_at: null,
+      allowed_models: null,
+      openai_compatible: true,
+      tag: null,
+    };
+    await change({ credit_limit_usd: null, requests_per_minute: null, ...same, name: 'laptop' });
+    await change({ ...same, disabled: false });
     await change({ name: 'tower', tag: 'R&D' });
+    const policyPath = `/workspaces/${id}/policy`;
+    for (const days of [30, 20])
+      expect((await owner.send('PUT', policyPath, { ...policy, max_key_days: days })).status).toBe(200);
+    const settings = { alert_percents: [50], member_budget_usd: null };
+    for (const alert_percents of [[50], [50], [60]])
+      expect((await owner.send('PUT', settingsPath(id), { ...settings, alert_percents })).status).toBe(200);
     const budgets = `/workspaces/${id}/budgets`;
     const ofBen = (await owner.send('PUT', budgets, { limit_usd: 7, member_id: benId })).json;
     const ofKey = (await owner.send('PUT', budgets, { limit_usd: 3, key_id: key.id })).json;
@@ -154,12 +172,24 @@ describe("a workspace's audit log", () => {
       },
       { act: 'budget_set', details: { ...budgetOf(ofKey, 'key', 3), key_id: key.id }, key_name: 'tower' },
       { act: 'budget_set', details: budgetOf(ofBen, 'member', 7), account_email: ben.email },
-      { act: 'key_changed', ...by, details: { key_id: key.id, renamed: true, tag_changed: true } },
-      { act: 'key_changed', ...by, details: { key_id: key.id, credit_limit_usd: null, requests_per_minute: null } },
+      { act: 'budget_settings_set' },
+      { act: 'budget_settings_set' },
+      { act: 'policy_changed' },
+      { act: 'policy_changed' },
+      { act: 'key_changed', ...by },
+      { act: 'key_changed', ...by },
       { act: 'key_created', ...by, details: { kind: 'inference', ...rules } },
       { act: 'member_joined', account_email: ben.email },
       { act: 'invitation_created' },
       { act: 'workspace_created' },
+    ]);
+    expect(data.slice(5, 11).map(({ details }: { details: object }) => details)).toEqual([
+      { alert_percents: '60' },
+      { alert_percents: '50' },
+      { max_key_days: 20 },
+      { max_key_days: 30 },
+      { key_id: key.id, renamed: true, tag_changed: true },
+      { key_id: key.id, credit_limit_usd: null, requests_per_minute: null },
     ]);
     // A person who left keeps no view of the others, and the admins keep theirs until the account is deleted.
     expect((await acts(guest, '/account/audit'))[0]).toMatchObject({ actor_email: ann.email, workspace_name: 'Team' });
@@ -174,6 +204,21 @@ describe("a workspace's audit log", () => {
     const csv = async () => (await owner.get(`/workspaces/${id}/audit`, { accept: 'text/csv' })).text;
     await until(async () => !(await csv()).includes('tower'), 'the name of the key is gone');
     expect(await csv()).not.toContain(ben.email);
+  });
+
+  it('tells that a person left who deleted their account', async () => {
+    const [ann, ben] = [await verified(world), await verified(world)];
+    const { id } = (await ann.visitor.post('/workspaces', { name: 'Team' })).json;
+    const invitation = { email: ben.email, role: 'member' };
+    const { token } = (await ann.visitor.post(`/workspaces/${id}/invitations`, invitation)).json;
+    expect((await ben.visitor.post('/invitations/accept', { token })).status).toBe(200);
+    const benId = (await ben.visitor.get('/account')).json.id;
+    const { email, password } = ben;
+    expect((await ben.visitor.post('/auth/delete-account', { email, password })).status).toBe(200);
+    expect((await ann.visitor.get(`/workspaces/${id}/audit`)).json.data[0]).toMatchObject({
+      ...{ act: 'member_removed', actor: 'account', actor_account_id: benId, account_id: benId },
+      ...{ actor_email: null, account_email: null },
+    });
   });
 
   it('is filtered by time and by kind of actor', async () => {

@@ -18,9 +18,14 @@ const insertOrder = `
     (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
   values (gen_random_uuid(), $1, $2, 'test', 'p', 1, 0, false, false, now(), now() + interval '1 hour')`;
 
+const notebook = {
+  ...{ name: 'Notebook of Ann', homepage: 'https://ann.example', type: 'public', scopes: ['openid'] },
+  redirect_uris: ['https://ann.example/callback'],
+};
+
 await describeStage(
   'deleting an account',
-  { providers: { acme: {} }, models: { [model]: { routes: { acme: [0.5, 1.5] } } } },
+  { providers: { acme: {} }, models: { [model]: { routes: { acme: [0.5, 1.5] } } }, features: ['connected apps'] },
   (stage) => {
     const people = peopleOf(stage);
     const { url } = people;
@@ -100,7 +105,7 @@ await describeStage(
         {
           rows: 'select 1 from api_keys where id = $1 for update',
           values: [person.keyId],
-          waiting: 'with changing as',
+          waiting: 'select k.id',
           meanwhile: async () => {
             expectError(await ask(person.key), 402, 'insufficient_balance');
             expectError(await get(url('/models'), bearer(person.key)), 401, 'invalid_api_key');
@@ -115,7 +120,13 @@ await describeStage(
     });
 
     it('takes every trace of the person, and frees the address for a new account', async () => {
-      const person = await customer();
+      const [person, other] = [await customer(), await people.signUp()];
+      await people.verifyAddress(person);
+      const team = await people.makeWorkspace(other, 'Team');
+      await people.invite(other, team, person.email, 'member');
+      expect((await stage.service.runControl(['sign-up', 'invite', person.email])).code).toBe(0);
+      const app = await post(url('/connect/apps'), notebook, person.session);
+      expect(app.status, app.text).toBe(201);
       const cookies = (await remove(person)).headers.getSetCookie();
       expect(cookies.some((line) => /session_token=;.*max-age=0/i.test(line))).toBe(true);
       expectError(await get(url('/keys'), person.session), 401, 'unauthenticated');
@@ -123,15 +134,33 @@ await describeStage(
       await hasClosed(person);
       const traces = await stage.service.pool.query(
         `select name from accounts where id = $1 union all select name from workspaces where account_id = $1
-         union all select name from api_keys where account_id = $1`,
-        [person.accountId],
+         union all select name from api_keys where account_id = $1
+         union all select concat(name, homepage, redirect_uris) from connect_apps where account_id = $1
+         union all select email from sign_up_invitations where email = $2`,
+        [person.accountId, person.email],
       );
-      expect(traces.rows.map(({ name }) => name)).toEqual(['Deleted account', 'Deleted workspace', 'Deleted key']);
+      expect(traces.rows.map(({ name }) => name)).toEqual([
+        'Deleted account',
+        'Deleted workspace',
+        'Deleted key',
+        'Deleted app[]',
+      ]);
+      expect((await get(url(`/workspaces/${team}/invitations`), other.session)).json).toMatchObject({ data: [] });
       const again = { ...confirmation(person), name: 'x' };
       expect((await post(url('/auth/sign-up/email'), again)).status).toBe(200);
       const fresh = { ...person, session: await people.signIn(person) };
       expect((await get(url('/balance'), fresh.session)).json).toMatchObject({ available: 0 });
       await expectCleanBooks();
+    });
+
+    it('leaves the invitations of an address that it never proved to be its own', async () => {
+      const [stranger, other] = [await people.signUp(), await people.signUp()];
+      const team = await people.makeWorkspace(other, 'Team');
+      await people.invite(other, team, stranger.email, 'member');
+      await stage.service.pool.query('update auth_user set email_verified = false where email = $1', [stranger.email]);
+      expect((await remove(stranger)).status).toBe(200);
+      const left = await get(url(`/workspaces/${team}/invitations`), other.session);
+      expect(left.json).toMatchObject({ data: [{ email: stranger.email }] });
     });
 
     it('is refused with the wrong password, another address or none', async () => {
@@ -242,6 +271,11 @@ await describeStage(
       await until(async () => (await ask(key)).status === 401, 'the key of the member is refused');
       await hasClosed(owner);
       expect((await ask(own.key)).status).toBe(200);
+      const { rows } = await stage.service.pool.query('select actor from acts where act = $1 and workspace_id = $2', [
+        'workspace_deleted',
+        team,
+      ]);
+      expect(rows).toEqual([{ actor: 'command_line' }]);
       const listed = (await get(url('/workspaces'), member.session)).json as { data: { id: string }[] };
       expect(listed.data.map(({ id }) => id)).toEqual([await defaultWorkspace(member)]);
       await expectCleanBooks();

@@ -18,9 +18,11 @@ it('acts list finds acts by person, kind and time, and names workspaces', async 
     ),
   ]);
   expect(await acts('--workspace', workspaceId)).toHaveLength(2);
+  expect(await acts('--workspace', workspaceId, '--actor', 'identity_provider')).toEqual([]);
   expect(await acts('--search', customer.email, '--to', '2026-01-01')).toEqual([]);
   for (const [option, value, said] of [
     ['act', 'danced', 'it takes a comma list of acts such as key_created'],
+    ['actor', 'nobody', 'it takes account, operator, command_line, identity_provider or app'],
     ['from', 'yesterday', 'it takes a date such as 2026-11-21'],
     ['limit', '0', 'it takes a number of acts above 0'],
   ] as const)

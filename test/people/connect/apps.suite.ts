@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { actPageSchema } from '@sotto/contract/control/audit';
 import { type AppAnswer, appAnswerSchema, appListAnswerSchema } from '@sotto/contract/control/connect';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -145,6 +146,32 @@ export const apps: Concept = (suite) => {
       expectError(minted, 401, 'invalid_api_key');
       expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_grant');
       expect((await grantsOf(suite.service, person))[0]?.ended_at).not.toBeNull();
+    });
+
+    it('stands in the audit log of its workspace, with who allowed and who ended it', async () => {
+      const [person, developer] = [await newPerson(suite.service, 5), await newPerson(suite.service)];
+      const app = await newApp(suite.service, developer);
+      await connect(suite.service, person, app);
+      const [first] = await grantsOf(suite.service, person);
+      expect((await as(person, 'DELETE', `/grants/${first?.id}`)).status).toBe(204);
+      expect((await as(person, 'DELETE', `/grants/${first?.id}`)).status).toBe(204);
+      await connect(suite.service, person, app);
+      const [second] = await grantsOf(suite.service, person);
+      expect((await as(developer, 'DELETE', `/apps/${app.id}`)).status).toBe(204);
+      const log = `${suite.service.controlUrl}/workspaces/${first?.workspace.id}/audit?act=key_created,key_revoked`;
+      const { data } = actPageSchema.parse(await (await person.browser.ask('GET', log)).json());
+      const of = (key_id: string | undefined) => ({ key_id, app_id: app.id });
+      const [by, byApp] = [
+        { actor: 'account', actor_email: person.email, account_email: person.email, key_name: 'Notebook' },
+        // The workspace does not learn who the developer is.
+        { actor: 'app', actor_account_id: null, actor_email: null, account_email: person.email, key_name: 'Notebook' },
+      ];
+      expect(data).toMatchObject([
+        { act: 'key_revoked', ...byApp, details: of(second?.key_id) },
+        { act: 'key_created', ...by, details: { ...of(second?.key_id), credit_limit_usd: 5 } },
+        { act: 'key_revoked', ...by, details: of(first?.key_id) },
+        { act: 'key_created', ...by, details: of(first?.key_id) },
+      ]);
     });
 
     it('is one of ten at most that an account has for one app', async () => {

@@ -114,7 +114,7 @@ export const tokens: Concept = (suite) => {
       expect(usagePageSchema.parse(page.json).data.length).toBeGreaterThan(0);
     });
 
-    it('has a key that the session of its person neither changes nor revokes by id', async () => {
+    it('has a key that the session of its person neither changes nor revokes by id, but for its tag, which an admin locks', async () => {
       await connect(suite.service, person, app);
       const { rows } = await suite.service.pool.query<{ key_id: string }>(
         'select key_id from connect_grants where account_id = $1 order by created_at desc limit 1',
@@ -124,6 +124,16 @@ export const tokens: Concept = (suite) => {
       const changed = await person.browser.ask('PATCH', path, { body: { credit_limit_usd: null } });
       expect(changed.status).toBe(404);
       expect((await person.browser.ask('DELETE', path)).status).toBe(404);
+      const [owner, member] = [await newPerson(suite.service), await newPerson(suite.service)];
+      const workspaceId = await share(owner, member);
+      await connect(suite.service, member, app, { decision: allowed({ workspace_id: workspaceId }) });
+      const ofApp = async () => (await grantsOf(suite.service, owner, `?workspace_id=${workspaceId}`))[0];
+      const key = url(`/keys/${(await ofApp())?.key_id}`);
+      const tag = async (who: Person, body: object) => (await who.browser.ask('PATCH', key, { body })).status;
+      expect([await tag(member, { tag: 'Sales' }), (await ofApp())?.tag]).toEqual([200, 'Sales']);
+      expect([await tag(owner, { tag: 'R&D' }), (await ofApp())?.tag]).toEqual([200, 'R&D']);
+      expect([await tag(member, { tag: null }), (await ofApp())?.tag]).toEqual([403, 'R&D']);
+      expect(await tag(owner, { tag: 'Sales', credit_limit_usd: null })).toBe(404);
     });
 
     it('of a workspace of another person reads that workspace alone, and no balance', async () => {

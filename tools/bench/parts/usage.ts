@@ -1,4 +1,4 @@
-import { readSpend } from '@sotto/control';
+import { listAccounts, readActs, readSpend } from '@sotto/control';
 import { startOwnPostgres } from '../../../test/kit/postgres.ts';
 import { median } from '../cpu.ts';
 import { figure, type Part } from '../page/report.ts';
@@ -10,6 +10,8 @@ import {
   monthsOfUsage,
   rareKey,
   rareModel,
+  smallAccount,
+  smallWorkspace,
   workspaces,
 } from '../usage/generate.ts';
 import { measureGrowth } from '../usage/growth.ts';
@@ -94,9 +96,28 @@ export const usage: Part = async ({ quick }) => {
   const refused: string[][] = [];
   for (const [name, path] of refusals) refused.push([name, await measure(path)]);
   const today = Math.floor(Date.now() / dayMs);
-  const question = { days: { from: today - 29, to: today + 1 } };
-  const spend = await timed(() => readSpend(server.pool, question, { limit: 100, cursor: undefined }));
-  summed.push(['30 days by month, workspace and member, of all accounts', spend]);
+  const { pool } = server;
+  const page = { limit: 100, cursor: undefined };
+  const spend = (days: number, more: { account_id?: string | undefined } = {}) =>
+    readSpend(pool, { days: { from: today - days + 1, to: today + 1 }, ...more }, page);
+  const accounts = (search?: string) =>
+    listAccounts(pool, { ...page, search }, { now: Date.now, defaultGrantNusd: undefined });
+  const acts = (more: Partial<Parameters<typeof readActs>[2]>) =>
+    readActs(pool, { kind: 'operator' }, { ...page, ...more });
+  const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['spend of 30 days', () => spend(30)],
+    ['spend of a year', () => spend(365)],
+    ['spend of a year, of a member', () => spend(365, { account_id: members[0] })],
+    ['accounts', () => accounts()],
+    ['accounts by a part of an address', () => accounts('small-99')],
+    ['acts', () => acts({})],
+    ['acts by a part of an address', () => acts({ search: 'small-999' })],
+    ['acts by an account', () => acts({ actor_account_id: smallAccount })],
+    ['acts in a workspace', () => acts({ workspace_id: smallWorkspace })],
+    ['rare acts', () => acts({ act: ['account_deleted'] })],
+  ];
+  const operated: string[][] = [];
+  for (const [name, ask] of asked) operated.push([name, await timed(ask)]);
   const listed: string[][] = [];
   for (const [name, filter] of filters) {
     const first = await measure(`/usage?${filter}`);
@@ -123,6 +144,7 @@ export const usage: Part = async ({ quick }) => {
         head: ['filter', 'first', 'in the middle'],
         rows: listed,
       },
+      { caption: 'Pages of operators, p50 in ms', head: ['', ''], rows: operated },
     ],
     promises: [
       { what: 'usage: slowest of these queries, p50', atMost: 100, measured: Math.max(...slowest), unit: 'ms' },

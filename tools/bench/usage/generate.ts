@@ -15,6 +15,7 @@ export const rareKey = idOf('c', 999);
 /** Everyone whose keys the big account pays for. Each has four keys. */
 export const members = Array.from({ length: 5 }, (_, index) => idOf('9', index));
 const smallAccounts = 10_000;
+export const [smallAccount, smallWorkspace] = [idOf('d', 1), idOf('f', 1)];
 
 function idOf(kind: string, number: number): string {
   return `${kind.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -51,6 +52,8 @@ export async function generateUsage(pool: pg.Pool, rows: number, say: (what: str
     say('accounts and keys');
     await client.query(insertRefusals, [rows]);
     say('refusals');
+    await client.query(insertActs, [rows]);
+    say('acts');
     await client.query('vacuum analyze');
     say('vacuumed');
   } finally {
@@ -93,7 +96,15 @@ const insertRefusals = `
   from generate_series(0, $1::int / (90 * 24 * 3)) n cross join generate_series(0, 90 * 24 - 1) hours
     cross join unnest(array['member_budget', 'requests', 'model']) kind
   on conflict do nothing`;
+
 const smallId = (kind: string): string => `('${kind.repeat(8)}-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid`;
+
+/** An act for each ten of $1 requests, by all small accounts, over the same days. One in ten thousand is rare. */
+const insertActs = `
+  insert into acts (id, at, actor, actor_account_id, act, account_id, workspace_id, details)
+  select gen_random_uuid(), now() - interval '${days} days' * random(), 'account', ${smallId('d')},
+    case when i % 10000 = 0 then 'account_deleted' else 'key_created' end, ${smallId('d')}, ${smallId('f')}, '{}'::jsonb
+  from (select i, i % ${smallAccounts} as n from generate_series(1, $1::int / 10) i) as drawn`;
 
 /** The people, accounts, workspaces and keys that the rows name. */
 const insertPeople = [

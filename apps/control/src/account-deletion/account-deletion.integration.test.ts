@@ -205,6 +205,44 @@ describe('an account with many keys', () => {
   });
 });
 
+it('the keys of a deleted account and those of its apps are locked in one order, as bookings lock them', async () => {
+  // A booking of both keys locks the one with the lower id first. A deletion that held the other one meanwhile would deadlock with it.
+  const [ann, ben] = [await person(), await person()];
+  const [low, high] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff'];
+  for (const [id, { accountId, defaultWorkspaceId }] of [
+    [low, ben],
+    [high, ann],
+  ] as const)
+    await pool.query(
+      `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, projected_generation)
+       values ($1, $2, $3, $2, 'inference', 'mine', gen_random_uuid()::text, 'x', 1)`,
+      [id, accountId, defaultWorkspaceId],
+    );
+  const appId = randomUUID();
+  await pool.query(
+    `insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes)
+     values ($1, $2, 'App of Ann', 'https://ann.example', 'public', '[]', '[]', '[]')`,
+    [appId, ann.accountId],
+  );
+  await pool.query(
+    `insert into connect_grants (id, app_id, account_id, key_id, scopes, expires_at)
+     values ($1, $1, $2, $3, '[]', now() + interval '1 day')`,
+    [appId, ben.accountId, low],
+  );
+  await deleteAccount(pool, ann.userId, { month: '2026-01' });
+  const lock = 'select 1 from api_keys where id = $1 for update';
+  await whileHeld(
+    pool,
+    { rows: lock, values: [low], waiting: '', meanwhile: (holder) => holder.query(`${lock} nowait`, [high]) },
+    [() => endAccount({ pool, projector: brokers().projector }, ann.accountId)],
+  );
+  const { rows } = await pool.query(
+    'select distinct name, revoked_at is not null as ended from api_keys where id = any($1::uuid[])',
+    [[low, high]],
+  );
+  expect(rows).toEqual([{ name: 'Deleted key', ended: true }]);
+});
+
 // A permission to withdraw credits needs neither a session nor a key.
 it('a deleted account has no permission to withdraw credits', async () => {
   const ann = await person();

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Actor, byAccount, recordAct } from '../audit-log/record-act.ts';
+import { type Actor, byAccount, recordActs } from '../audit-log/record-act.ts';
 import { rememberDeleted } from '../billing/monthly-grants/monthly-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
@@ -37,11 +37,19 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
       'select from scim_users where account_id = (select id from accounts where user_id = $1) for update',
       [userId],
     );
+    // Who accepts an invitation locks its workspace, too, and then the account. Anybody can sign up with the address of another, so only
+    // one that was verified, or that the operator named, takes its invitations along.
+    const { rows: invitations } = await client.query<{ id: string; workspace_id: string }>(
+      `select i.id, i.workspace_id from workspace_invitations i join auth_user u on u.email = i.email
+       where u.id = $1 and (u.email_verified or $2)`,
+      [userId, by !== undefined],
+    );
     await client.query(
       `select 1 from workspaces where account_id = (select id from accounts where user_id = $1) or id in (
          select m.workspace_id from workspace_members m join accounts a on a.id = m.account_id where a.user_id = $1)
+         or id = any($2::uuid[])
        order by id for update`,
-      [userId],
+      [userId, invitations.map(({ workspace_id }) => workspace_id)],
     );
     // Bookings and orders lock the account, too. A row that refers to the account may be inserted meanwhile.
     const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
@@ -67,7 +75,11 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
     if (obstacle !== undefined) return { obstacle };
 
     await rememberDeleted(client, account.id, month);
-    await leaveWorkspaces(client, account.id);
+    const left = await leaveWorkspaces(client, account.id);
+    const { rows: owned } = await client.query<{ id: string }>(
+      'select id from workspaces where account_id = $1 and deleted_at is null',
+      of,
+    );
     // Names are what the user wrote. Ids stay, because usage refers to them.
     await client.query(
       "update workspaces set deleted_at = coalesce(deleted_at, now()), name = 'Deleted workspace' where account_id = $1",
@@ -82,7 +94,18 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
         `delete from ${table} where workspace_id in (select id from workspaces where account_id = $1)`,
         of,
       );
-    await client.query('update connect_apps set disabled_at = now() where account_id = $1 and disabled_at is null', of);
+    await client.query('delete from workspace_invitations where id = any($1::uuid[])', [
+      invitations.map(({ id }) => id),
+    ]);
+    await client.query(
+      `delete from sign_up_invitations i using auth_user u where u.id = $1 and u.email = i.email and (u.email_verified or $2)`,
+      [userId, by !== undefined],
+    );
+    await client.query(
+      `update connect_apps set name = 'Deleted app', homepage = '', redirect_uris = '[]', post_logout_redirect_uris = '[]',
+         disabled_at = coalesce(disabled_at, now()) where account_id = $1`,
+      of,
+    );
     // The provider's record holds names and addresses, too. Its id and subject stay, so that the provider can still say that the person
     // leaves, which may then have another account.
     await client.query(
@@ -99,11 +122,12 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
          openid_groups = null, version = version + 1 where id = $1`,
       of,
     );
-    await recordAct(client, {
-      actor: by?.actor ?? byAccount(account.id),
-      act: 'account_deleted',
-      accountId: account.id,
-    });
+    const concerning = { actor: by?.actor ?? byAccount(account.id), accountId: account.id };
+    await recordActs(client, [
+      ...left.map((workspaceId) => ({ ...concerning, act: 'member_removed', workspaceId }) as const),
+      ...owned.map(({ id: workspaceId }) => ({ ...concerning, act: 'workspace_deleted', workspaceId }) as const),
+      { ...concerning, act: 'account_deleted' },
+    ]);
     // Takes sessions, passkeys and the second factor with it, and clears `accounts.user_id`.
     await client.query('delete from auth_user where id = $1', [userId]);
     return { accountId: account.id };
@@ -124,8 +148,11 @@ async function findShared(client: pg.PoolClient, accountId: string): Promise<Del
   return rows[0] && { kind: 'shared', workspaceId: rows[0].id, workspaceName: rows[0].name };
 }
 
-/** Ends the memberships in workspaces of others. Locks these, so that no key is created there after `endAccount` has looked. */
-async function leaveWorkspaces(client: pg.PoolClient, accountId: string): Promise<void> {
+/**
+ * Ends the memberships in workspaces of others, and returns these. Locks them, so that no key is created there after `endAccount` has
+ * looked.
+ */
+async function leaveWorkspaces(client: pg.PoolClient, accountId: string): Promise<readonly string[]> {
   await client.query(
     `select 1 from workspaces where id in (select workspace_id from workspace_members where account_id = $1)
      order by id for update`,
@@ -137,5 +164,9 @@ async function leaveWorkspaces(client: pg.PoolClient, accountId: string): Promis
     values: [accountId],
   });
   await client.query('delete from workspace_invitations where invited_by = $1', [accountId]);
-  await client.query('delete from workspace_members where account_id = $1', [accountId]);
+  const { rows } = await client.query<{ workspace_id: string }>(
+    'delete from workspace_members where account_id = $1 returning workspace_id',
+    [accountId],
+  );
+  return rows.map(({ workspace_id: workspaceId }) => workspaceId);
 }

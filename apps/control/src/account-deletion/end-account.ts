@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { byApp } from '../audit-log/record-act.ts';
 import { endGrants } from '../connect/grants/end-grants.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { changeKeys, projectKeys } from '../projection/project-keys.ts';
@@ -11,34 +12,38 @@ export interface EndingDependencies {
 
 /** The most rows that one step changes. */
 const stepSize = 500;
+/** What its keys and those of its apps are called then. */
+const deletedName = 'Deleted key';
 
 /**
  * Takes one step to end a deleted account. It revokes keys that the account pays for or created, ends grants of its apps, and removes
- * the names and tags of its keys. The rows themselves tell what is left, so any process can go on where another one stopped. Returns whether
- * there may be more.
+ * the names of these keys and the tags of those that it pays for. The tags of others are what their workspaces group closed months by. The
+ * rows themselves tell what is left, so any process can go on where another one stopped. Returns whether there may be more.
  */
 export async function endAccount({ pool, projector }: EndingDependencies, accountId: string): Promise<boolean> {
   const { keyIds, changed } = await inTransaction(pool, async (client) => {
+    // Locks all keys of the step at once, in the order in which bookings update them, so that the two cannot deadlock.
+    const { rows } = await client.query<{ id: string; is_own: boolean }>(
+      `select k.id, k.account_id = $1 or k.created_by = $1 as is_own from api_keys k
+       where k.id in (select id from api_keys where account_id = $1 or created_by = $1 union all
+           select g.key_id from connect_apps p join connect_grants g on g.app_id = p.id where p.account_id = $1)
+         and (k.revoked_at is null or k.name <> $2 or (k.tag is not null and k.account_id = $1))
+       order by k.id limit ${stepSize} for update of k`,
+      [accountId, deletedName],
+    );
+    const ids = rows.map(({ id }) => id);
+    const of = (isOwn: boolean) => rows.filter(({ is_own }) => is_own === isOwn).map(({ id }) => id);
     const revoked = await changeKeys(client, {
-      where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',
-      values: [accountId],
+      where: 'k.id = any($1::uuid[]) and k.revoked_at is null',
+      values: [of(true)],
       revokes: true,
-      most: stepSize,
     });
-    const { rows: grants } = await client.query<{ id: string }>(
-      `select g.id from connect_apps p join connect_grants g on g.app_id = p.id join api_keys k on k.id = g.key_id
-       where p.account_id = $1 and k.revoked_at is null order by g.id limit ${stepSize}`,
-      [accountId],
+    const ended = await endGrants(client, { keyIds: of(false) }, byApp);
+    await client.query(
+      'update api_keys set name = $2, tag = case when account_id = $3 then null else tag end where id = any($1::uuid[])',
+      [ids, deletedName, accountId],
     );
-    const ended = grants.length === 0 ? [] : await endGrants(client, { grantIds: grants.map(({ id }) => id) });
-    const renamed = await client.query(
-      // Lock the keys in the order in which bookings update them, so that the two cannot deadlock.
-      `with named as (select id from api_keys where (account_id = $1 or created_by = $1) and (name <> $2 or tag is not null)
-         order by id limit ${stepSize} for update)
-       update api_keys set name = $2, tag = null from named where api_keys.id = named.id`,
-      [accountId, 'Deleted key'],
-    );
-    return { keyIds: [...revoked, ...ended], changed: revoked.length + grants.length + (renamed.rowCount ?? 0) };
+    return { keyIds: [...revoked, ...ended], changed: ids.length };
   });
   await projectKeys(projector, keyIds);
   return changed > 0;

@@ -94,6 +94,38 @@ it('a delivery that hangs keeps no other alert waiting', async () => {
   expect(failures).toEqual([]);
 });
 
+it('another process does not send a mail that is under way, however long it takes, until the process that sends it has died', async () => {
+  const { email } = await passHalf(1);
+  const sent: string[] = [];
+  let clock = Date.now() + 1;
+  const process = (name: string) =>
+    new AlertSender({
+      ...{ pool, webhooks, origin: 'https://sotto.example', now: () => clock, network: { networks: undefined } },
+      mailer: {
+        how: 'sent',
+        send: ({ to }) => {
+          if (to === email) sent.push(name);
+          return new Promise(() => {});
+        },
+        close: () => {},
+      },
+      events: { alertFailed: () => {} },
+      onFailed: (error) => {
+        throw error;
+      },
+    });
+  const [one, other] = [process('one'), process('other')];
+  while (sent.length < 1) await one.send();
+  for (let renewed = 0; renewed < 5; renewed += 1) {
+    clock += 3 * minuteMs;
+    await one.renew();
+    expect(await claimDeliveries(pool, { channel: 'mail', now: clock, most: 64 })).toEqual([]);
+  }
+  clock += 6 * minuteMs;
+  while (sent.length < 2) await other.send();
+  expect(sent).toEqual(['one', 'other']);
+});
+
 it('a stop waits until a delivery under way is noted, so that nobody gets it twice', async () => {
   await passHalf(1);
   let [arrive, sent] = [(): void => {}, false];

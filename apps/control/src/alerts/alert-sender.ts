@@ -15,6 +15,7 @@ import {
   nextAttempt,
   postponeDelivery,
   readAlert,
+  renewDeliveries,
 } from './delivery-store.ts';
 import { type AlertEvent, eventBody } from './event-body.ts';
 import { sendEvent, type WebhookNetwork } from './send-event.ts';
@@ -47,7 +48,8 @@ const longestMs = 6_000;
  */
 export class AlertSender {
   readonly #deps: AlertSenderDependencies;
-  readonly #running: Readonly<Record<Channel, Set<Promise<void>>>> = { mail: new Set(), webhook: new Set() };
+  /** By the ids of the deliveries. */
+  readonly #running: Readonly<Record<Channel, Map<string, Promise<void>>>> = { mail: new Map(), webhook: new Map() };
 
   constructor(deps: AlertSenderDependencies) {
     this.#deps = deps;
@@ -63,15 +65,21 @@ export class AlertSender {
       for (const delivery of await claimDeliveries(pool, { channel, now: now(), most })) {
         const started = this.#deliver(delivery)
           .catch(onFailed)
-          .finally(() => running.delete(started));
-        running.add(started);
+          .finally(() => running.delete(delivery.id));
+        running.set(delivery.id, started);
       }
     }
   }
 
+  /** Keeps the deliveries under way from other processes for some minutes more. */
+  async renew(): Promise<void> {
+    const ids = channels.flatMap((channel) => [...this.#running[channel].keys()]);
+    if (ids.length > 0) await renewDeliveries(this.#deps.pool, ids, this.#deps.now());
+  }
+
   /** Waits until the deliveries under way have ended and are noted, but not for those that hang. */
   async ended(): Promise<void> {
-    const running = channels.flatMap((channel) => [...this.#running[channel]]);
+    const running = channels.flatMap((channel) => [...this.#running[channel].values()]);
     await Promise.race([Promise.all(running), sleep(longestMs, undefined, { ref: false })]);
   }
 

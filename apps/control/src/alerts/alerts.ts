@@ -9,7 +9,7 @@ import { oneLine } from '../mail/mail.ts';
 import { type SessionSecrets, sealing } from '../sessions/session-secrets.ts';
 import { accessErrors, requireWorkspace } from '../workspaces/require-workspace.ts';
 import { AlertSender, type AlertSenderDependencies } from './alert-sender.ts';
-import { deliveryIsDue, purgeAlerts } from './delivery-store.ts';
+import { deliveryIsDue, purgeAlerts, renewMs } from './delivery-store.ts';
 import { eventBody } from './event-body.ts';
 import { sendEvent } from './send-event.ts';
 import {
@@ -72,6 +72,7 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
       const sender = new AlertSender({ ...deps, webhooks, onFailed: failed('alerts') });
       return [
         due.when({ question: deliveryIsDue, everyMs: sendMs }, () => sender.send(), failed('alerts')),
+        repeat(renewMs, () => sender.renew(), failed('alerts')),
         { start: () => {}, stop: () => sender.ended() },
         repeat(resealMs, () => resealWebhooks(webhooks), failed('reseal webhooks')),
         repeat(purgeMs, () => purgeAlerts(pool, now()), failed('purge alerts')),

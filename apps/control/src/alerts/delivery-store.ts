@@ -14,8 +14,10 @@ export interface Delivery {
   readonly notedAt: Date;
 }
 
-/** Time that one process has to deliver. Longer than a mail or an event can take. */
+/** A process that has not renewed its deliveries for this time has died. */
 const leaseMs = 5 * 60_000;
+/** The interval at which a process renews its deliveries. */
+export const renewMs = 60_000;
 const firstPauseMs = 30_000;
 /** How long to try before an alert is given up. */
 const giveUpMs = 24 * 3_600_000;
@@ -50,6 +52,14 @@ export async function claimDeliveries(
     alertId: row.alert_id,
     notedAt: row.created_at,
   }));
+}
+
+/** Keeps deliveries that are under way from other processes. A mail may wait for many others, and be tried for minutes. */
+export async function renewDeliveries(pool: pg.Pool, ids: readonly string[], now: number): Promise<void> {
+  await pool.query('update alert_deliveries set next_attempt_at = $2 where id = any($1::uuid[])', [
+    ids,
+    new Date(now + leaseMs),
+  ]);
 }
 
 /** Deletes a delivery that is done, given up, or has become pointless. */

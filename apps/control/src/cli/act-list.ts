@@ -9,7 +9,7 @@ import { type CliProcess, type Option, printList, UsageError, withDatabase } fro
 const filters = {
   search: { field: 'search', takes: 'a part of an address, or the id of an account' },
   act: { field: 'act', takes: 'a comma list of acts such as key_created,key_revoked' },
-  actor: { field: 'actor', takes: 'account, operator or command_line' },
+  actor: { field: 'actor', takes: 'account, operator, command_line, identity_provider or app' },
   workspace: { field: 'workspace_id', takes: 'the id of a workspace' },
   from: { field: 'from', takes: 'a date such as 2026-11-21 or an instant such as 2026-11-21T08:00:00Z' },
   to: { field: 'to', takes: 'a date or an instant later than --from' },

@@ -223,7 +223,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'acts list': {
     usage:
-      'acts list [--search TEXT] [--act ACT,...] [--actor account|operator|command_line] [--workspace ID] ' +
+      'acts list [--search TEXT] [--act ACT,...] [--actor account|operator|command_line|identity_provider|app] [--workspace ID] ' +
       '[--from DATE] [--to DATE] [--limit N]',
     summary: 'list the acts of operators and workspaces, newest first',
     options: { search: text, act: text, actor: text, workspace: text, from: text, to: text, limit: text },

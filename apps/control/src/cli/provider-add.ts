@@ -131,15 +131,17 @@ async function findModels(context: CliProcess, url: URL, values: ImportValues): 
 
 /** A server that is known by its own API, which tells what its models can do. */
 async function recognised(context: CliProcess, url: URL, given: Given): Promise<Found | undefined> {
-  const server = await recogniseServer(url.origin, askServer(url.origin, fetch, answerMs, given.key));
+  // A gateway may have several servers under its paths, so only what is below the given one is asked.
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
+  const server = await recogniseServer(base, askServer(base, fetch, answerMs, given.key));
   if (server === undefined) return undefined;
   const id = given.id ?? server.kind;
-  context.error(`${serverKinds[server.kind].name} answers at ${url.origin}`);
+  context.error(`${serverKinds[server.kind].name} answers at ${base}`);
   for (const { model, reason } of server.leftOut) context.error(`left out: ${model}: ${reason}`);
   const { input, output } = given;
   if (input === undefined || output === undefined) {
     throw new CliError(
-      `what ${url.origin} costs is not known: give --input-price and --output-price, 0 if it is your own; nothing was written`,
+      `what ${base} costs is not known: give --input-price and --output-price, 0 if it is your own; nothing was written`,
     );
   }
   const models = serverModels(server, id, loopbackHosts.has(url.hostname)).map((model): Model => {

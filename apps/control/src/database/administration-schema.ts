@@ -45,8 +45,8 @@ export const acts = pgTable(
   {
     id: uuid('id').primaryKey(),
     at: instant('at').notNull().default(sql`date_trunc('milliseconds', now())`),
-    actor: text('actor', { enum: ['account', 'operator', 'command_line', 'identity_provider'] }).notNull(),
-    /** Null: the command line. */
+    actor: text('actor', { enum: ['account', 'operator', 'command_line', 'identity_provider', 'app'] }).notNull(),
+    /** Only accounts and operators have one. */
     actorAccountId: uuid('actor_account_id'),
     act: text('act').notNull(),
     /** The account that the act concerns. */

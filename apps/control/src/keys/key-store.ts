@@ -208,13 +208,14 @@ export async function rotateKey(
   return { ...(await readKey(client, keyId)), key: secret };
 }
 
-/** Revokes a key with its budget, and keeps its history. Revoking it again changes nothing. */
-export async function revokeKey(client: pg.PoolClient, keyId: string): Promise<void> {
-  await client.query(
-    'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1',
+/** Revokes a key with its budget, and keeps its history. False: it was revoked before. */
+export async function revokeKey(client: pg.PoolClient, keyId: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'update api_keys set revoked_at = now(), generation = generation + 1 where id = $1 and revoked_at is null',
     [keyId],
   );
   await removeBudgets(client, { where: 'b.key_id = $1', values: [keyId] });
+  return rowCount === 1;
 }
 
 const toAnswer = (row: KeyRow): KeyAnswer => ({

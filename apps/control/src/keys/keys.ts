@@ -1,8 +1,9 @@
 import type { Maxima } from '@sotto/contract';
 import { keyContracts, type LockableField, type UpdateKey } from '@sotto/contract/control/keys';
+import { nusdToUsd } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
-import { type Act, byAccount, recordAct } from '../audit-log/record-act.ts';
+import { byAccount, changedDetails, type Details, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { orError } from '../database/refused.ts';
@@ -81,7 +82,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'PATCH /v1/keys/{id}': async ({ caller: { accountId }, params: { id }, body }) => {
       const { name, tag, disabled: isDisabled } = body;
       const key = await inTransaction(pool, async (client) => {
-        const { workspaceId, createdBy, isAdmin, locks, ...ruled } = await lockKey(client, accountId, id);
+        const { workspaceId, createdBy, isAdmin, locks, before, ...ruled } = await lockKey(client, accountId, id, body);
         const locked = isAdmin ? undefined : firstLocked(locks, body);
         if (locked !== undefined) throw lockedByAdmin(locked);
         const after = locksAfter(locks, body, { isOwn: createdBy === accountId });
@@ -93,13 +94,19 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
         if (changed === undefined) return undefined;
         const shared = { actor: byAccount(accountId), accountId: createdBy, workspaceId };
         const toldLocks = lockedFields === undefined ? {} : { locked: lockedFields.join(' ') || null };
-        if (isDisabled !== undefined) {
+        const isSwitched = isDisabled !== undefined && (isDisabled !== before.disabled || lockedFields !== undefined);
+        if (isSwitched) {
           const act = isDisabled ? 'key_disabled' : 'key_enabled';
           await recordAct(client, { ...shared, act, details: { key_id: id, ...toldLocks } });
         }
         if (isDisabled !== undefined && Object.keys(body).length === 1) return changed;
-        const details = { key_id: id, ...toldRules(body), ...toldWords(body), ...toldLocks };
-        await recordAct(client, { ...shared, act: 'key_changed', details });
+        const told = {
+          ...changedDetails(toldRules(before), toldRules(body)),
+          ...toldWords(body, before),
+          ...toldLocks,
+        };
+        if (Object.keys(told).length > 0)
+          await recordAct(client, { ...shared, act: 'key_changed', details: { key_id: id, ...told } });
         return changed;
       });
       if (key === undefined) throw notFound('key');
@@ -123,7 +130,7 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'DELETE /v1/keys/{id}': async ({ caller: { accountId }, params: { id } }) => {
       await inTransaction(pool, async (client) => {
         const { workspaceId, createdBy } = await lockKey(client, accountId, id);
-        await revokeKey(client, id);
+        if (!(await revokeKey(client, id))) return;
         const details = { key_id: id };
         const act = { actor: byAccount(accountId), accountId: createdBy, workspaceId, details };
         await recordAct(client, { ...act, act: 'key_revoked' });
@@ -144,12 +151,13 @@ const rotationErrors = {
 };
 
 /** The rules that were sent, as the audit log tells them. Null: a limit was removed. */
-const toldRules = (sent: SentRules): NonNullable<Act['details']> => {
+const toldRules = (sent: SentRules): Details => {
   const { credit_limit_usd, openai_compatible, expires_at, allowed_models } = sent;
   const { requests_per_minute, tokens_per_minute } = sent;
   const rules = {
-    ...{ credit_limit_usd, openai_compatible, expires_at, requests_per_minute, tokens_per_minute },
-    allowed_models: allowed_models === null ? null : allowed_models?.join(' '),
+    ...{ credit_limit_usd, openai_compatible, requests_per_minute, tokens_per_minute },
+    expires_at: expires_at && new Date(expires_at).toISOString(),
+    allowed_models: allowed_models && [...new Set(allowed_models)].join(' '),
   };
   return Object.fromEntries(
     Object.entries(rules).flatMap(([rule, value]) => (value === undefined ? [] : [[rule, value]])),
@@ -157,9 +165,9 @@ const toldRules = (sent: SentRules): NonNullable<Act['details']> => {
 };
 
 /** Tells that a name or a tag changed. They are words of a user, so the log does not hold them. */
-const toldWords = ({ name, tag }: Pick<UpdateKey, 'name' | 'tag'>): NonNullable<Act['details']> => ({
-  ...(name === undefined ? {} : { renamed: true }),
-  ...(tag === undefined ? {} : { tag_changed: true }),
+const toldWords = ({ name, tag }: UpdateKey, before: UpdateKey): Details => ({
+  ...(name === undefined || name === before.name ? {} : { renamed: true }),
+  ...(tag === undefined || tag === before.tag ? {} : { tag_changed: true }),
 });
 
 const lockedByAdmin = (param: LockableField): ServiceError =>
@@ -179,17 +187,25 @@ interface LockedKey extends RuledKey {
   readonly isAdmin: boolean;
   /** The fields that an admin set. */
   readonly locks: readonly LockableField[];
+  /** Its own fields, which the policy of the workspace may narrow. */
+  readonly before: UpdateKey;
 }
 
 /**
  * Locks the workspace of a key if the caller may change the key. Its creator may, and members who may change all keys.
- * Throws `not_found` if the caller is not in that workspace, and `forbidden` if the caller’s role is too weak.
+ * Throws `not_found` if the caller is not in that workspace, and `forbidden` if the caller’s role is too weak. The key of an app is found
+ * only for a change of its tag.
  */
-async function lockKey(client: pg.PoolClient, accountId: string, keyId: string): Promise<LockedKey> {
+async function lockKey(
+  client: pg.PoolClient,
+  accountId: string,
+  keyId: string,
+  sent: UpdateKey = {},
+): Promise<LockedKey> {
   const { rows } = await client.query<SqlRow<typeof apiKeys, 'workspace_id' | 'created_by' | 'kind' | 'created_at'>>(
     `select workspace_id, created_by, kind, created_at from api_keys k where id = $1
-       and not exists (select from connect_grants g where g.key_id = k.id)`,
-    [keyId],
+       and ($2 or not exists (select from connect_grants g where g.key_id = k.id))`,
+    [keyId, Object.keys(sent).join() === 'tag'],
   );
   const [key] = rows;
   if (key === undefined) throw notFound('key');
@@ -197,11 +213,10 @@ async function lockKey(client: pg.PoolClient, accountId: string, keyId: string):
   const { role, policy } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
-  // In a statement after the lock, because an admin may have set them while this waited.
-  const found = await client.query<SqlRow<typeof apiKeys, 'locked_fields'>>(
-    'select locked_fields from api_keys where id = $1',
-    [keyId],
-  );
+  // In a statement after the lock, because it may have been changed while this waited.
+  const found = await client.query<SqlRow<typeof apiKeys>>('select * from api_keys where id = $1', [keyId]);
+  const [present] = found.rows;
+  if (present === undefined) throw notFound('key');
   return {
     workspaceId: key.workspace_id,
     createdBy: key.created_by,
@@ -209,6 +224,13 @@ async function lockKey(client: pg.PoolClient, accountId: string, keyId: string):
     createdAt: key.created_at,
     policy,
     isAdmin: mayDo(role, 'useAllKeys'),
-    locks: readLocks(found.rows[0]?.locked_fields ?? []),
+    locks: readLocks(present.locked_fields),
+    before: {
+      ...{ name: present.name, tag: present.tag, disabled: present.disabled_at !== null },
+      credit_limit_usd: present.credit_limit_nusd === null ? null : nusdToUsd(BigInt(present.credit_limit_nusd)),
+      ...{ openai_compatible: present.openai_compatible, allowed_models: present.allowed_models },
+      ...{ requests_per_minute: present.limit_requests, tokens_per_minute: present.limit_tokens },
+      expires_at: present.expires_at?.toISOString() ?? null,
+    },
   };
 }

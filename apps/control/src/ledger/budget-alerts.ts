@@ -56,8 +56,8 @@ export interface RefusedKey {
 const uncertainMs = 30_000;
 
 /**
- * Notes the first refusal of the present month by each of these budgets, with its deliveries. Needs no lock: of two callers, only one
- * inserts the row. Skips a budget whose change brokers do not know yet, or learned only shortly before `readAt`, the ms since 1970
+ * Notes the first refusal of the present month by each of these budgets, with its deliveries. Of two callers, only one inserts the row. A
+ * change of a limit holds the lock of the paying account, and is either seen here or removes this alert. Skips a budget whose change brokers do not know yet, or learned only shortly before `readAt`, the ms since 1970
  * when the counts were read. So what the earlier limit refused alerts nobody. A budget in its first version has no earlier limit.
  */
 export async function noteRefusals(
@@ -67,6 +67,12 @@ export async function noteRefusals(
 ): Promise<void> {
   const byBudget = refused.filter(({ kind }) => kind.endsWith('_budget'));
   if (byBudget.length === 0) return;
+  const keyIds = byBudget.map(({ keyId }) => keyId);
+  await client.query(
+    `select 1 from accounts where id in (select account_id from api_keys where id = any($1::uuid[])) order by id
+     for key share`,
+    [keyIds],
+  );
   const { rows } = await client.query<{ budget_id: string; account_id: string; month: string }>(
     `select distinct b.id as budget_id, k.account_id, t.month
      from unnest($1::uuid[], $2::text[], $3::text[]) as t (key_id, kind, month) join api_keys k on k.id = t.key_id
@@ -77,7 +83,7 @@ export async function noteRefusals(
      where b.version = 1 or (b.projected_version = b.version and b.projected_at <= $4)
      order by 1`,
     [
-      byBudget.map(({ keyId }) => keyId),
+      keyIds,
       byBudget.map(({ kind }) => kind),
       byBudget.map(({ hour }) => hour.toISOString().slice(0, 7)),
       new Date(readAt - uncertainMs),

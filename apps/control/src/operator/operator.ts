@@ -89,8 +89,8 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     'GET /v1/operator/accounts/{id}': ({ params }) => read(params.id),
 
     'GET /v1/operator/spend': async ({ query: { format, limit, cursor, from, to, ...asked }, request, reply }) => {
-      const thisMonth = from === undefined && to === undefined ? new Date(`${monthOf(now())}-01`) : undefined;
-      const question = { ...asked, days: dayRange({ from: from ?? thisMonth, to }, now()) };
+      const itsMonth = monthOf(to === undefined ? now() : to.getTime() - 1);
+      const question = { ...asked, days: dayRange({ from: from ?? new Date(`${itsMonth}-01`), to }, now()) };
       if (!wantsCsv(format, request.headers.accept)) return readSpend(pool, question, { limit, cursor });
       return sendCsv(reply, {
         filename: `spend-${dateOf(question.days.from)}-${dateOf(question.days.to)}.csv`,

@@ -100,10 +100,8 @@ async function giveRole(
   if (member?.role === role || member?.by_group === false) return [];
   const act = { actor: identityProvider, accountId, workspaceId };
   if (role === undefined) {
-    const keyIds = await endMembership(client, { workspaceId, memberId: accountId });
-    if (keyIds instanceof Refused) return [];
-    await recordAct(client, { ...act, act: 'member_removed' });
-    return keyIds;
+    const keyIds = await endMembership(client, { workspaceId, memberId: accountId }, identityProvider);
+    return keyIds instanceof Refused ? [] : keyIds;
   }
   await client.query(
     `insert into workspace_members (workspace_id, account_id, role, by_group) values ($1, $2, $3, true)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
 import type { RefusalCount, RefusalCounts } from '@sotto/state';
 import { refusalHour, StateUnavailableError } from '@sotto/state';
+import { whileHeld } from '@sotto/test-servers';
 import type pg from 'pg';
 import { expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
@@ -103,6 +104,7 @@ it('two controls that see the first refusal of a month note one alert, and none 
  * - Refused, set, booked: the booking sees the new limit, which brokers do not know yet.
  * - Refused, set, projected, booked: the count was read soon after the projection.
  * - Refused, read, set, projected, and booked much later, because the process was slow: the time of the read counts.
+ * - Refused, and set while it is booked: the booking and the change lock the paying account, so the later one knows of the other.
  */
 it('a refusal by the limit that a budget had before it was set again alerts nobody, and the next by its own limit does', async () => {
   const { set, projectAt, book, alerts } = await limited();
@@ -118,6 +120,18 @@ it('a refusal by the limit that a budget had before it was set again alerts nobo
   await book(102, now + 20_000);
   expect(await alerts()).toEqual([]);
   await book(103, now + 30_000);
+  expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
+});
+
+it('a refusal that is booked while its budget is set again alerts nobody, and the next by the new limit does', async () => {
+  const { key, set, projectAt, book, alerts } = await limited();
+  await set();
+  await projectAt(now - 60_000);
+  const held = { rows: 'select 1 from budgets where key_id = $1 for update', values: [key.keyId], waiting: '' };
+  await whileHeld<unknown>(pool, held, [() => book(90), () => set(20n)]);
+  expect(await alerts()).toEqual([]);
+  await projectAt(now - 60_000);
+  await book(91);
   expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
 });
 

@@ -91,21 +91,26 @@ export function requireKeyReader(
     tag,
   }: Pick<UsageDailyQuery, 'member_id' | 'tag'> & { readonly groups: readonly UsageGroup[] },
 ): void {
-  const readsMembers = groups.includes('member_id') || memberId !== undefined;
-  if (isApp && (readsMembers || groups.includes('tag') || tag !== undefined))
-    throw new ServiceError('forbidden', { message: 'An access token reads no usage by member or tag.' });
+  if (groups.includes('member_id') || groups.includes('tag') || memberId !== undefined || tag !== undefined)
+    refuseApp(isApp);
   if (groups.includes('member_id') || (memberId !== undefined && memberId.toLowerCase() !== readerId))
     assertMay(role, 'readAllRequests');
 }
 
+function refuseApp(isApp: boolean): void {
+  if (isApp) throw new ServiceError('forbidden', { message: 'An access token reads no usage by member or tag.' });
+}
+
 /**
  * Returns whose rows of requests a reader may see, which is less than the sums: who pays and admins see all, members those
- * of keys that they created. Throws `forbidden` to viewers.
+ * of keys that they created. Throws `forbidden` to viewers, and to an app that asks for a member’s.
  */
 export async function requireRowReader(
   { sessions }: UsageReaderDependencies,
-  { accountId, workspaceId, readerId }: UsageScope,
+  { accountId, workspaceId, readerId, isApp }: UsageScope,
+  { member_id: memberId }: Pick<UsageDailyQuery, 'member_id'>,
 ): Promise<UsageOwner> {
+  if (memberId !== undefined) refuseApp(isApp);
   if (readerId === undefined || readerId === accountId) return { accountId, onlyOf: undefined };
   const workspace = await findWorkspace(sessions.pool, readerId, workspaceId);
   const role = workspace?.role ?? 'viewer';

@@ -76,7 +76,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
 
     'GET /v1/usage': async ({ query: asked, request, reply }) => {
       const scope = await requireUsageReader(readers, request, asked.workspace_id);
-      const owner = await requireRowReader(readers, scope);
+      const owner = await requireRowReader(readers, scope, asked);
       const { format, ...query } = { ...asked, workspace_id: scope.workspaceId };
       if (!wantsCsv(format, request.headers.accept)) return readUsage(pool, owner, query);
       return sendCsv(reply, {
@@ -88,7 +88,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
 
     'GET /v1/usage/refusals': async ({ query: { from, to, ...asked }, request }) => {
       const scope = await requireUsageReader(readers, request, asked.workspace_id);
-      const owner = await requireRowReader(readers, scope);
+      const owner = await requireRowReader(readers, scope, asked);
       const range = hourRange({ from, to }, now());
       return readRefusals(pool, owner, { ...asked, ...range, workspace_id: scope.workspaceId });
     },

@@ -2,7 +2,7 @@ import type { BudgetSettingsAnswer } from '@sotto/contract/control/workspaces';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import { byAccount, changedDetails, type Details, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused } from '../database/refused.ts';
@@ -27,10 +27,13 @@ export async function readBudgetSettings(
   caller: InWorkspace,
 ): Promise<BudgetSettingsAnswer | Refused<NoAccess>> {
   const workspace = await accessWorkspace(pool, { ...caller, action: 'read' });
-  if (workspace instanceof Refused) return workspace;
-  const { rows } = await pool.query<Settings>(
+  return workspace instanceof Refused ? workspace : readSettings(pool, workspace.id);
+}
+
+async function readSettings(client: pg.Pool | pg.PoolClient, workspaceId: string): Promise<BudgetSettingsAnswer> {
+  const { rows } = await client.query<Settings>(
     'select alert_percents, member_budget_nusd from workspaces where id = $1',
-    [workspace.id],
+    [workspaceId],
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the workspace is not there');
@@ -48,6 +51,7 @@ export async function setBudgetSettings(
   now: number,
 ): Promise<BudgetSettingsAnswer | Refused<NoAccess>> {
   return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, workspace) => {
+    const before = await readSettings(client, workspace.id);
     const percents = [...new Set(alertPercents)].sort((a, b) => a - b);
     await client.query('update workspaces set alert_percents = $2, member_budget_nusd = $3 where id = $1', [
       workspace.id,
@@ -55,14 +59,17 @@ export async function setBudgetSettings(
       memberBudgetNusd ?? null,
     ]);
     await followDefault(client, workspace.id, now);
-    const usd = memberBudgetNusd === undefined ? null : nusdToUsd(memberBudgetNusd);
-    await recordAct(client, {
-      ...{ actor: byAccount(caller.accountId), act: 'budget_settings_set', workspaceId: workspace.id },
-      details: { alert_percents: percents.join(', '), member_budget_usd: usd },
-    });
-    return { alert_percents: percents, member_budget_usd: usd };
+    const after = await readSettings(client, workspace.id);
+    const details = changedDetails(toldSettings(before), toldSettings(after));
+    const act = { actor: byAccount(caller.accountId), act: 'budget_settings_set', workspaceId: workspace.id } as const;
+    if (Object.keys(details).length > 0) await recordAct(client, { ...act, details });
+    return after;
   });
 }
+
+const toldSettings = ({ alert_percents, member_budget_usd }: BudgetSettingsAnswer): Details => ({
+  ...{ alert_percents: alert_percents.join(', '), member_budget_usd },
+});
 
 /** SQL condition: a member lacks the budget of their workspace for members. `DueWork` asks it. */
 export const defaultBudgetIsDue = `exists (${lacking('true')})`;

@@ -1,7 +1,7 @@
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { MemberRole, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import { type Actor, byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceMembers } from '../database/workspace-schema.ts';
@@ -86,11 +86,7 @@ export async function removeMember(
   const action = memberId === accountId ? 'read' : 'manageMembers';
   return inWorkspace(pool, { accountId, workspaceId, action }, async (client, workspace) => {
     if (memberId === workspace.accountId) return refused('owner');
-    const keyIds = await endMembership(client, { workspaceId: workspace.id, memberId });
-    if (keyIds instanceof Refused) return keyIds;
-    const act = { actor: byAccount(accountId), accountId: memberId, workspaceId: workspace.id };
-    await recordAct(client, { ...act, act: 'member_removed' });
-    return keyIds;
+    return endMembership(client, { workspaceId: workspace.id, memberId }, byAccount(accountId));
   });
 }
 
@@ -104,6 +100,7 @@ interface LockedMember {
 export async function endMembership(
   client: pg.PoolClient,
   { workspaceId, memberId }: LockedMember,
+  actor: Actor,
 ): Promise<readonly string[] | Refused<{ readonly why: 'no_member' }>> {
   const place = [workspaceId, memberId];
   const { rowCount } = await client.query(
@@ -112,6 +109,7 @@ export async function endMembership(
   );
   if (rowCount === 0) return refused('no_member');
   await removeBudgets(client, { where: 'b.workspace_id = $1 and b.member_id = $2 and b.is_default', values: place });
+  await recordAct(client, { actor, act: 'member_removed', accountId: memberId, workspaceId });
   return revokeRights(client, { workspaceId, memberId, role: undefined });
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../audit-log/record-act.ts';
+import { byAccount, changedDetails, type Details, recordAct } from '../audit-log/record-act.ts';
 import type { Refused } from '../database/refused.ts';
 import { changeKeys } from '../projection/project-keys.ts';
 import { policyAnswer, type WorkspacePolicy } from './policy.ts';
@@ -32,7 +32,7 @@ export async function setPolicy(
       actor: byAccount(caller.accountId),
       act: 'policy_changed',
       workspaceId: workspace.id,
-      details: { ...policyAnswer(policy), allowed_models: allowedModels?.join(' ') ?? null },
+      details: changedDetails(toldPolicy(workspace.policy), toldPolicy(policy)),
     });
     return changeKeys(client, {
       where: 'k.workspace_id = $1 and k.revoked_at is null',
@@ -42,3 +42,8 @@ export async function setPolicy(
     });
   });
 }
+
+const toldPolicy = (policy: WorkspacePolicy): Details => ({
+  ...policyAnswer(policy),
+  allowed_models: policy.allowedModels?.join(' ') ?? null,
+});

@@ -12,7 +12,7 @@ export interface ActSearch {
   readonly actor?: Actor | undefined;
 }
 
-export const actors = ['account', 'operator', 'command_line', 'identity_provider'] as const;
+export const actors = ['account', 'operator', 'command_line', 'identity_provider', 'app'] as const;
 export type Actor = (typeof actors)[number];
 
 /** Reads an address; ignores what is malformed. */

@@ -44,6 +44,7 @@ it('people are named by their address, and by the id of their account once it is
   expect(actorOf(act({}))).toBe('Account ann-id');
   expect(actorOf(act({ actor: 'operator', actor_account_id: null }))).toBe('The operator');
   expect(actorOf(act({ actor: 'command_line', actor_account_id: null }))).toBe('Command line');
+  expect(actorOf(act({ actor: 'app', actor_account_id: null }))).toBe('The app');
   expect(concernedOf(act({ account_id: 'ben-id' }))).toBe('Account ben-id');
   expect(concernedOf(act({}))).toBeNull();
 });

@@ -13,6 +13,7 @@ export function sentenceOf({ act }: ActAnswer): string {
 export function actorOf({ actor, actor_account_id, actor_email }: ActAnswer): string {
   if (actor === 'command_line') return 'Command line';
   if (actor === 'identity_provider') return 'Identity provider';
+  if (actor === 'app') return 'The app';
   return actor_email ?? (actor_account_id === null ? 'The operator' : `Account ${actor_account_id}`);
 }
 

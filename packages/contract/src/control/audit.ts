@@ -50,14 +50,14 @@ const actNames = [
 const actNameSchema = z.enum(actNames);
 export type ActName = z.infer<typeof actNameSchema>;
 
-const actors = ['account', 'operator', 'command_line', 'identity_provider'] as const;
+const actors = ['account', 'operator', 'command_line', 'identity_provider', 'app'] as const;
 
 const actAnswerSchema = z.strictObject({
   id: z.uuid(),
   at: instant,
-  /** `command_line`: the operator at the server. `identity_provider`: a group or SCIM of the OpenID provider. */
+  /** `command_line`: the operator at the server. `identity_provider`: a group or SCIM of the OpenID provider. `app`: a connected app or its developer. */
   actor: z.enum(actors),
-  /** Null for the command line and for the identity provider. For an operator, only other operators see it. */
+  /** Null for the command line, the identity provider and apps. For an operator, only other operators see it. */
   actor_account_id: z.uuid().nullable(),
   act: actNameSchema,
   /** The account that the act concerns. */
@@ -114,7 +114,7 @@ export const actQueryFields = {
   actor: z
     .enum(actors)
     .optional()
-    .describe('Only acts of members, of operators, by the command line, or of the identity provider.'),
+    .describe('Only acts of members, of operators, by the command line, of the identity provider, or of apps.'),
   actor_account_id: z
     .uuid()
     .optional()

@@ -103,6 +103,7 @@ export const grantAnswerSchema = z.strictObject({
   key_id: z.uuid().describe('The key that usage lists the requests of the app under. Its secret does not exist.'),
   credit_limit_usd: z.number().nullable(),
   spent_usd: z.number(),
+  tag: z.string().nullable().describe('The tag of its key. `PATCH /v1/keys/{id}` with the `key_id` changes it.'),
   created_at: instant,
   last_used_at: instant.nullable(),
   expires_at: instant,

@@ -148,7 +148,9 @@ export const keyContracts = contractsWith({ credentials: ['session'] })({
     description:
       'Absent fields keep their values. `null` removes a limit, the expiry, the allowed models or the tag of the key, but not what the policy ' +
       'of its workspace sets. A key that is `disabled` is refused, and so are its unused tickets, until it is enabled again. What an admin ' +
-      "restricts on another's key, or a tag that an admin sets, is `locked`: only admins can change it.",
+      "restricts on another's key, or a tag that an admin sets, is `locked`: only admins can change it. Of the key of a connected app, only the tag " +
+      'can be changed, by a body with `tag` alone.',
+    credentials: ['session'],
     params: { id },
     body: updateKeySchema,
     answer: keyAnswerSchema,

@@ -36,8 +36,8 @@ export const accountPageSchema = pageOf(accountAnswerSchema);
 export type AccountPage = z.infer<typeof accountPageSchema>;
 
 /**
- * Query of `GET /operator/spend`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. The default is
- * this month.
+ * Query of `GET /operator/spend`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. Without `from`, it begins with
+ * the month of the last day. Without both, it is this month.
  */
 export const operatorSpendQuerySchema = z
   .strictObject({

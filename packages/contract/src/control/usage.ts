@@ -241,7 +241,9 @@ export const usageContracts = contractsWith({
     operationId: 'listUsage',
     summary: 'List usage by request',
     description:
-      'Newest first. A session of a `member` reads the requests of keys that it created; an `admin` and the owner read all; a `viewer` reads only sums (`GET /v1/usage/daily`). A request has a row once a provider was tried. A row appears seconds, at most minutes, after its request, with the minute in which the request ended. The operator may delete rows by month: neither JSON nor CSV then has them, and `kept_from` says since when they are complete. `GET /v1/usage/daily` still counts them.',
+      'Newest first. A session of a `member` reads the requests of keys that it created; an `admin` and the owner read all; a `viewer` reads only sums (`GET /v1/usage/daily`). A request has a row once a provider was tried. A row appears seconds, at most minutes, after its request, with the minute in which the request ended. The operator may delete rows by month: neither JSON nor CSV then has them, and `kept_from` says since when they are complete. `GET /v1/usage/daily` still counts them. Rows hold ids, in CSV too; `GET /v1/usage/daily` names workspaces, members and keys. An access token cannot filter by `member_id`.',
+    credentials: ['managementKey', 'session', 'accessToken'],
+    readsCaller: true,
     query: usageQuerySchema,
     answer: usagePageSchema,
     returns: 'A page as JSON, or every matching row as CSV.',

@@ -3,7 +3,7 @@ import type { ActName } from '@sotto/contract/control/audit';
 import type { AppAnswer, CreateApp, UpdateApp } from '@sotto/contract/control/connect';
 import { hashSecret } from '@sotto/state';
 import type pg from 'pg';
-import { byAccount, recordAct } from '../../audit-log/record-act.ts';
+import { byAccount, byApp, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
@@ -100,7 +100,7 @@ export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Pr
     );
     const app = toAnswer(one(rows));
     const redirectsStay = sameSet(before.redirect_uris, app.redirect_uris);
-    return { app, keyIds: redirectsStay ? [] : await endGrants(client, { appId: of.appId }) };
+    return { app, keyIds: redirectsStay ? [] : await endGrants(client, { appId: of.appId }, byApp) };
   });
 }
 
@@ -119,7 +119,7 @@ export async function rotateSecret(
       [of.appId, hashSecret(secret)],
     );
     await recordChange(client, of, 'app_secret_rotated');
-    return { app: withSecret(one(rows), secret), keyIds: await endGrants(client, { appId: of.appId }) };
+    return { app: withSecret(one(rows), secret), keyIds: await endGrants(client, { appId: of.appId }, byApp) };
   });
 }
 
@@ -129,19 +129,22 @@ export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly str
     if ((await lockApp(client, of)) === undefined) return refused('no_app');
     await client.query('update connect_apps set disabled_at = now() where id = $1', [of.appId]);
     await recordChange(client, of, 'app_disabled');
-    return endGrants(client, { appId: of.appId });
+    return endGrants(client, { appId: of.appId }, byApp);
   });
 }
 
 /** Disables all apps of a user's account, within the caller's transaction. Returns the ids of their grants' keys. */
 export async function disableApps(client: pg.PoolClient, userId: string): Promise<readonly string[]> {
-  const { rows } = await client.query<{ id: string }>(
+  const { rows } = await client.query<{ id: string; account_id: string }>(
     `update connect_apps set disabled_at = now() where disabled_at is null
-       and account_id in (select id from accounts where user_id = $1) returning id`,
+       and account_id in (select id from accounts where user_id = $1) returning id, account_id`,
     [userId],
   );
   const keyIds: string[] = [];
-  for (const { id } of rows) keyIds.push(...(await endGrants(client, { appId: id })));
+  for (const { id: appId, account_id: accountId } of rows) {
+    await recordChange(client, { accountId, appId }, 'app_disabled');
+    keyIds.push(...(await endGrants(client, { appId }, byApp)));
+  }
   return keyIds;
 }
 

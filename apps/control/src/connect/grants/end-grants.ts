@@ -1,18 +1,30 @@
 import type pg from 'pg';
+import { type Actor, byApp, recordActs } from '../../audit-log/record-act.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { changeKeys, projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 
-/** The grants to end: a list, or all grants of an app. */
-export type GrantSelection = { readonly grantIds: readonly string[] } | { readonly appId: string };
+/** The grants to end: those of an app, or by their ids or keys. */
+export type GrantSelection =
+  | { readonly appId: string }
+  | { readonly grantIds: readonly string[] }
+  | { readonly keyIds: readonly string[] };
 
 /**
  * Ends active grants, within the caller's transaction. Revokes their keys, and with them every ticket minted for them.
- * Deletes their codes and tokens. Returns the keys' ids, for the projector.
+ * Deletes their codes and tokens. Returns the keys' ids, for the projector. Without an actor, they have expired, which is no act.
  */
-export async function endGrants(client: pg.PoolClient, of: GrantSelection): Promise<readonly string[]> {
+export async function endGrants(
+  client: pg.PoolClient,
+  of: GrantSelection,
+  actor: Actor | undefined,
+): Promise<readonly string[]> {
   const [condition, value] =
-    'appId' in of ? ['g.app_id = $1::uuid', of.appId] : ['g.id = any($1::uuid[])', of.grantIds];
+    'appId' in of
+      ? ['g.app_id = $1::uuid', of.appId]
+      : 'grantIds' in of
+        ? ['g.id = any($1::uuid[])', of.grantIds]
+        : ['g.key_id = any($1::uuid[])', of.keyIds];
   const keyIds = await changeKeys(client, {
     where: `k.revoked_at is null and k.id in (select g.key_id from connect_grants g where ${condition})`,
     values: [value],
@@ -22,6 +34,18 @@ export async function endGrants(client: pg.PoolClient, of: GrantSelection): Prom
     `delete from connect_artifacts where grant_id in (select g.id from connect_grants g where ${condition})`,
     [value],
   );
+  if (actor === undefined || keyIds.length === 0) return keyIds;
+  const { rows } = await client.query<{ key_id: string; app_id: string; account_id: string; workspace_id: string }>(
+    `select g.key_id, g.app_id, g.account_id, k.workspace_id from connect_grants g join api_keys k on k.id = g.key_id
+     where k.id = any($1::uuid[])`,
+    [keyIds],
+  );
+  await recordActs(
+    client,
+    rows.map(({ account_id: accountId, workspace_id: workspaceId, ...details }) => ({
+      ...{ actor, act: 'key_revoked', accountId, workspaceId, details },
+    })),
+  );
   return keyIds;
 }
 
@@ -30,9 +54,9 @@ export interface EndDependencies {
   readonly projector: Projector;
 }
 
-/** Ends one grant. Every broker knows it when this resolves. Ending a grant again has no further effect. */
+/** Ends one grant for its app. Every broker knows it when this resolves. Ending a grant again has no further effect. */
 export async function endGrant({ pool, projector }: EndDependencies, grantId: string): Promise<void> {
-  const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: [grantId] }));
+  const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: [grantId] }, byApp));
   await projectKeys(projector, keyIds);
 }
 
@@ -49,7 +73,7 @@ export async function purgeConnect({ pool, projector }: EndDependencies): Promis
   );
   const idle = await findIdleGrants(pool);
   if (idle.length > 0) {
-    const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: idle }));
+    const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: idle }, undefined));
     await projectKeys(projector, keyIds);
   }
   return rowCount === atOnce || idle.length === atOnce;

@@ -4,6 +4,7 @@ import type { AppScope } from '@sotto/contract/control/app-scopes';
 import type { GrantAnswer } from '@sotto/contract/control/connect';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 import type pg from 'pg';
+import { byAccount, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
 import { heldExpiry, heldLimit } from '../../database/held-rules.ts';
@@ -17,7 +18,10 @@ import { endGrants } from './end-grants.ts';
 
 type Row = SqlRow<typeof connectGrants> &
   SqlRow<typeof connectApps, 'homepage'> &
-  SqlRow<typeof apiKeys, 'workspace_id' | 'credit_limit_nusd' | 'spent_nusd' | 'last_used_at' | 'revoked_at'> & {
+  SqlRow<
+    typeof apiKeys,
+    'workspace_id' | 'credit_limit_nusd' | 'spent_nusd' | 'tag' | 'last_used_at' | 'revoked_at'
+  > & {
     app_name: string;
     workspace_name: string;
   };
@@ -33,7 +37,7 @@ export async function listGrants(
   const [column, id] = 'workspaceId' in of ? ['k.workspace_id', of.workspaceId] : ['g.account_id', of.accountId];
   const { rows } = await pool.query<Row>(
     `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
-       g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at,
+       g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
        least(g.expires_at, ${heldExpiry}) as expires_at, k.revoked_at
      from connect_grants g join connect_apps p on p.id = g.app_id join api_keys k on k.id = g.key_id
      join workspaces w on w.id = k.workspace_id
@@ -73,7 +77,7 @@ export async function disconnect(
     const weak = weakRole(workspace.role, 'useAllKeys');
     if (weak !== undefined) return weak;
   }
-  return endGrants(client, { grantIds: [grantId] });
+  return endGrants(client, { grantIds: [grantId] }, byAccount(accountId));
 }
 
 const toAnswer = (row: Row): GrantAnswer => ({
@@ -85,6 +89,7 @@ const toAnswer = (row: Row): GrantAnswer => ({
   key_id: row.key_id,
   credit_limit_usd: row.credit_limit_nusd === null ? null : nusdToUsd(BigInt(row.credit_limit_nusd)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
+  tag: row.tag,
   created_at: row.created_at.toISOString(),
   last_used_at: row.last_used_at?.toISOString() ?? null,
   expires_at: row.expires_at.toISOString(),
@@ -150,7 +155,7 @@ export async function createGrant(
   });
   if (full !== undefined) return full;
   // Drop the key's secret: only the app's tokens can use this key.
-  const { id: keyId } = await insertKey(client, {
+  const { id: keyId, credit_limit_usd } = await insertKey(client, {
     accountId: workspace.accountId,
     createdBy: grant.accountId,
     workspaceId: workspace.id,
@@ -165,11 +170,16 @@ export async function createGrant(
      values ($1, $2, $3, $4, $5, now() + $6 * interval '1 day')`,
     [grantId, grant.appId, grant.accountId, keyId, JSON.stringify(grant.scopes), grantDays],
   );
+  const actor = byAccount(grant.accountId);
+  await recordAct(client, {
+    ...{ actor, act: 'key_created', accountId: grant.accountId, workspaceId: workspace.id },
+    details: { key_id: keyId, app_id: grant.appId, credit_limit_usd },
+  });
   const beyond = await client.query<{ id: string }>(
     `select g.id from connect_grants g join api_keys k on k.id = g.key_id
      where g.app_id = $1 and g.account_id = $2 and k.revoked_at is null order by g.created_at desc, g.id offset $3`,
     [grant.appId, grant.accountId, maxActive],
   );
-  const ended = await endGrants(client, { grantIds: beyond.rows.map(({ id }) => id) });
+  const ended = await endGrants(client, { grantIds: beyond.rows.map(({ id }) => id) }, actor);
   return { grantId, keyIds: [keyId, ...ended] };
 }

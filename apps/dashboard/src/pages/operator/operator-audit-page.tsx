@@ -32,6 +32,7 @@ const actorNames: Readonly<Record<Actor, string>> = {
   operator: 'Operators',
   command_line: 'Command line',
   identity_provider: 'Identity provider',
+  app: 'Connected apps',
 };
 
 /** `/operator/audit`: who did what, in every workspace and as an operator. */

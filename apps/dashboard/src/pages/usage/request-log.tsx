@@ -67,7 +67,7 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf, owners }: Req
               ]}
             />
           </span>
-          <DownloadLink href={usageRowsCsv(filters)}>Export requests</DownloadLink>
+          <DownloadLink href={usageRowsCsv(filters)}>Export requests with ids</DownloadLink>
         </div>
       </div>
       {rows.length === 0 ? (
