@@ -9,6 +9,9 @@ interface Node {
   pattern?: string;
   properties?: Record<string, Node>;
   additionalProperties?: false;
+  items?: Node;
+  minItems?: number;
+  required?: string[];
 }
 
 /** Builds the JSON Schema of `sotto.yaml`, with which editors complete keys and show their meaning. */
@@ -33,7 +36,9 @@ export function settingsSchemaFile(): string {
     // A list stands for the file that has only this list.
     const isList = part in (partFiles[variable]?.shape ?? {});
     Object.assign(nodeAt(root, part), {
-      ...(isList ? { anyOf: [{ $ref: `${$ref}/properties/${part}` }, { $ref }] } : { $ref }),
+      ...(isList
+        ? { anyOf: [{ $ref: `${$ref}/properties/${part}` }, { $ref }, { $ref: `${$ref}_EXTENDING` }] }
+        : { $ref }),
       description: `The content of ${variable}, in this file.`,
     });
   }
@@ -50,11 +55,31 @@ const partFiles: Readonly<Record<string, z.ZodObject>> = {
 
 const definitions = () =>
   Object.fromEntries(
-    Object.entries(partFiles).map(([variable, schema]) => {
+    Object.entries(partFiles).flatMap(([variable, schema]) => {
       // Without descriptions: those of shared schemas, such as provider ids, are about requests.
       const options = { io: 'input', unrepresentable: 'any', metadata: z.registry<Record<string, unknown>>() } as const;
-      const { $schema: _, ...own } = z.toJSONSchema(schema, options);
-      return [variable, own];
+      const { $schema: _, ...own }: Node & { $schema?: string } = JSON.parse(
+        JSON.stringify(z.toJSONSchema(schema, options)),
+      );
+      const { extends: builtIn, ...properties } = own.properties ?? {};
+      if (builtIn === undefined) return [[variable, own]];
+      const changes = { extends: builtIn, ...changesOf(properties) };
+      return [
+        [variable, { ...own, properties }],
+        [`${variable}_EXTENDING`, { ...own, properties: changes, required: ['extends'] }],
+      ];
+    }),
+  );
+
+/** The properties of a file that extends the built-in one. An entry must have what names it: the rest may be built in. */
+const changesOf = (properties: Readonly<Record<string, Node>>): Record<string, Node> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, list]) => {
+      const { required = [], properties: fields = {} } = list.items ?? {};
+      const names = required.filter((field) => field === 'id' || field === 'provider');
+      if (names.length === 0) return [name, list];
+      const items = { ...list.items, required: names, properties: changesOf(fields) };
+      return [name, { ...list, minItems: 0, items }];
     }),
   );
 

@@ -18,13 +18,12 @@ import {
 import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { pino } from 'pino';
 import { composeBroker, readRegistryFile } from './compose-broker.ts';
-import { type BrokerEvents, brokerEvents } from './events.ts';
+import { brokerEvents } from './events.ts';
 import { openAttestation } from './gateway/open-attestation.ts';
 import { type Machine, withReleased } from './keeper/with-released.ts';
+import { reloading } from './reloading.ts';
 import type { Broker } from './wiring.ts';
 
-/** How often a broker asks the keeper for changed keys. */
-const askKeeperAgainMs = 3_600_000;
 /** How often a broker that has started looks whether it can serve. */
 const askMs = 250;
 
@@ -92,12 +91,11 @@ async function start(given: Environment): Promise<void> {
     const problem = brokerProblem(error);
     throw problem === undefined ? error : new StartError(problem);
   });
-  reload = inOrder(async () => {
-    const again = await readAgain(given, early.settings, machine);
-    await broker.reload(again);
-  }, events.reloadRefused);
-  // No signal reaches the broker of a confidential VM.
-  if (early.settings.keeper !== undefined) setInterval(() => reload(), askKeeperAgainMs).unref();
+  reload = reloading({
+    reload: async () => broker.reload(await readAgain(given, early.settings, machine)),
+    hasKeeper: early.settings.keeper !== undefined,
+    onRefused: events.reloadRefused,
+  });
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   const stopping = new AbortController();
@@ -124,24 +122,6 @@ async function readAgain(given: Environment, early: EarlyConfig, machine: Omit<M
   const registryFile = await readRegistryFile(loaded.settings.PROVIDERS_FILE || undefined);
   const environment = await withReleased(loaded.settings, early, { ...machine, registryFile });
   return { registryFile, providerKey: (name: string) => environment[name] };
-}
-
-/** Runs a task one time after the other. Calls during a run are answered by one run after it. */
-function inOrder(task: () => Promise<void>, onRefused: BrokerEvents['reloadRefused']): () => void {
-  let state: 'idle' | 'running' | 'again' = 'idle';
-  const run = async (): Promise<void> => {
-    do {
-      state = 'running';
-      await task().catch((error: unknown) =>
-        onRefused({ problem: error instanceof StartError ? error.message : 'unexpected error' }),
-      );
-    } while ((state as string) === 'again');
-    state = 'idle';
-  };
-  return () => {
-    if (state === 'idle') void run();
-    else state = 'again';
-  };
 }
 
 /** Calls `tell` once, when the broker can serve. */

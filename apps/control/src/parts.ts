@@ -28,6 +28,7 @@ import { Settler } from './settler/settler.ts';
 import { buildShards } from './shards/shards.ts';
 import { changeAddress } from './sign-in/change-address.ts';
 import type { Issuer } from './wallets/issuer.ts';
+import { revokePermission } from './wallets/standing-permission.ts';
 import { claimWorkspaces } from './workspaces/claim-workspaces.ts';
 
 export interface ControlOptions {
@@ -169,9 +170,8 @@ function openAccounts(base: Base, { grants }: Funds, options: ControlOptions) {
     },
     onPasswordSet: async (userId) => {
       // A stranger with a session may have made a permission to withdraw credits, which works without a session.
-      await pool.query('delete from credit_codes where account_id = (select id from accounts where user_id = $1)', [
-        userId,
-      ]);
+      const account = await findAccount(pool, userId);
+      if (account !== undefined) await revokePermission(pool, account.accountId);
     },
     onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId, claimSteps)),
     deleteAccount: (userId) => removeAccount({ pool, projector, now, onFailed: failed('account deletion') }, userId),

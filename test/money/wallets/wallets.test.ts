@@ -18,6 +18,7 @@ import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { oneModel } from '../../kit/stage/one-model.ts';
 import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
 import { interoperability } from './interoperability.suite.ts';
+import { killedAgent } from './killed-agent.suite.ts';
 import { memoryOf } from './memory-of.ts';
 
 const routes = [
@@ -37,6 +38,7 @@ await describeStage(
     const [issuer, relay, btcpay] = await Promise.all([makeIssuer(), startRelay(), startBtcpay()]);
     return {
       ...oneModel,
+      models: { ...oneModel.models, 'm/dear': { routes: { alpha: [5000, 5000] } } },
       standIns: { issuer, relay, btcpay },
       environment: {
         ...{ BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', ...issuer.environment },
@@ -258,13 +260,12 @@ await describeStage(
       await expectSound(service);
     });
 
-    it('runs an agent, and says how many credits came back', async () => {
+    it('closes the wallet of a command that cannot go on, and says how many credits came back', async () => {
       const { service, standIns } = stage;
       const person = await payingPerson(service);
       const { home, purse: file } = await makeHome(standIns.issuer, 'agent');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
-      // A command that cannot go on once its wallet is open closes the wallet, too.
       const wrong = ['proxy', '--anonymous', '--map', 'x', '--base-url', service.baseUrl, '--allow-simulated'];
       expect(await endOf(run(home, [...wrong, ...relayed(), ...pinned()]))).toMatchObject({
         code: 2,
@@ -276,28 +277,6 @@ await describeStage(
       expect((await endOf(run(home, [...homeless, ...relayed(), ...pinned()], nowhere))).err).toMatch(
         /The wallet is closed: 50 credits/,
       );
-      letRest(file);
-      const agent = `#!${process.execPath}
-        const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: token } = process.env;
-        const body = JSON.stringify({ model: 'm/one', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
-        const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + token };
-        fetch(url + '/v1/messages', { method: 'POST', headers, body }).then((answer) => console.log('answered', answer.status));`;
-      await writeFile(join(home, 'claude'), agent, { mode: 0o755 });
-      const args = [
-        'run',
-        'claude',
-        '--anonymous',
-        '--model',
-        'm/one',
-        '--base-url',
-        service.baseUrl,
-        '--allow-simulated',
-      ];
-      const ended = await endOf(
-        run(home, [...args, ...relayed(), ...pinned()], { PATH: `${home}:${process.env.PATH ?? ''}` }),
-      );
-      expect(ended, ended.err).toMatchObject({ code: 0, out: expect.stringContaining('answered 200') });
-      expect(ended.err).toMatch(/The wallet is closed: (49|50) credits \(\$/);
       await expectSound(service);
     });
 
@@ -357,6 +336,7 @@ await describeStage(
     });
 
     interoperability(stage, buy);
+    killedAgent(stage);
 
     it('a code needs a sign-in of the last minutes, and works once', async () => {
       const { service, standIns } = stage;

@@ -125,6 +125,30 @@ describe('the schema of sotto.yaml', () => {
     expect(isValid(parse(read(path))), JSON.stringify(isValid.errors)).toBe(true);
   });
 
+  it('accepts the files of the guide, and entries without a built-in rest only where the file extends the built-in one', () => {
+    const guide = read('docs/operate/providers-and-catalog.md');
+    const files = [...guide.matchAll(/<!-- test: (?:\S*-)?(registry|catalog)\S* -->\n```yaml\n(.*?)```/gs)];
+    expect(files.map(([block]) => /test: (\S+)/.exec(block)?.[1])).toEqual([
+      ...['registry', 'catalog', 'extend-registry', 'extend-catalog', 'registry-own'],
+    ]);
+    for (const [, kind, text = ''] of files) {
+      const file = parse(text);
+      const [part, list] = kind === 'registry' ? ['providers', file.providers] : ['models', file.models];
+      expect(isValid({ [part]: file }), `${text}${JSON.stringify(isValid.errors)}`).toBe(true);
+      const { extends: _, ...alone } = file;
+      for (const inline of [alone, list]) expect(isValid({ [part]: inline })).toBe(file.extends === undefined);
+    }
+    const model = { id: 'openai/gpt-5.4' };
+    for (const right of [{}, { models: [] }, { models: [model] }, { models: [{ ...model, routes: [] }] }])
+      expect(isValid({ models: { extends: 'built_in', ...right } }), JSON.stringify(isValid.errors)).toBe(true);
+    for (const wrong of [
+      { models: [{}] },
+      { models: [{ ...model, routes: [{ pricing: {} }] }] },
+      { models: [{ ...model, rotes: [] }] },
+    ])
+      expect(isValid({ models: { extends: 'built_in', ...wrong } }), JSON.stringify(wrong)).toBe(false);
+  });
+
   it('accepts in it what the built-in files hold, as a list or whole, and nothing that they could not', () => {
     const [catalog, registry] = ['apps/control/catalog.yaml', 'apps/confidential/providers.yaml'].map((path) =>
       parse(read(path)),

@@ -1,4 +1,4 @@
-import { whileHeld } from '@sotto/test-servers';
+import { until, whileHeld } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { password } from '../../kit/signed-up.ts';
 import { freshAddress, useProvider } from './by-provider.ts';
@@ -242,7 +242,7 @@ describe('a person of SCIM', () => {
 });
 
 describe('a sign-in beside leaving', () => {
-  // The sign-in has checked that the account is enabled, and stores its session after leaving has deleted all sessions.
+  // The sign-in has checked that the account is enabled. It stores its session before leaving deletes all sessions, or after it.
   it('yields no session, also if the account is enabled again', async () => {
     const ann = await provisioned();
     await signInAs(ann.email, visitor());
@@ -250,13 +250,54 @@ describe('a sign-in beside leaving', () => {
     const held = {
       rows: 'select 1 from auth_user where email = $1 for update',
       values: [ann.email],
-      waiting: 'insert into "auth_session"',
-      meanwhile: () => setActive(ann, false),
+      waiting: '',
+      count: 2,
     };
-    const [back] = await whileHeld<Answer>(world.pool, held, [finish]);
-    expect(back?.headers.get('location')).toContain('account_disabled');
+    await whileHeld<unknown>(world.pool, held, [finish, () => setActive(ann, false)]);
+    expect(await sessionStatus(late)).toBe(401);
     await setActive(ann, true);
     expect(await sessionStatus(late)).toBe(401);
+  });
+
+  /** Disables an account. Signs in when its sessions are deleted, and that is not committed yet: others still see an enabled account. */
+  const whileDisabling = async (email: string, signsIn: () => Promise<unknown>): Promise<string> => {
+    const id = (await accountOf(email))?.id ?? '';
+    let signedIn: Promise<unknown> | undefined;
+    let isOver = false;
+    const held = {
+      ...{ rows: 'lock table acts in access exclusive mode', waiting: 'insert into acts' },
+      meanwhile: () => {
+        signedIn = signsIn().finally(() => {
+          isOver = true;
+        });
+        const waits = `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query ~ 'auth_(session|user)"'`;
+        return until(async () => isOver || (await world.pool.query(waits)).rowCount === 1, 'the sign-in waits');
+      },
+    };
+    await whileHeld(world.pool, held, [() => world.cli(['account', 'disable', id])]);
+    await signedIn;
+    return id;
+  };
+
+  it('that looks before a disabling is committed yields no session, also if the account is enabled again', async () => {
+    const ann = await world.verified();
+    const late = world.visitor();
+    const id = await whileDisabling(ann.email, () => late.post('/auth/sign-in/email', ann));
+    expect(await world.cli(['account', 'enable', id])).toMatchObject({ code: 0 });
+    expect(await sessionStatus(late)).toBe(401);
+  });
+
+  // The provider signs in the holder of the address for the first time. A link that stayed would prove, later, that the account is theirs.
+  it('that looks before a disabling is committed leaves no link to the provider', async () => {
+    const ann = await world.verified();
+    const { finish } = await arrive(ann.email);
+    const id = await whileDisabling(ann.email, finish);
+    const { rows } = await world.pool.query(
+      'select provider_id from auth_account w join accounts a on a.user_id = w.user_id where a.id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ provider_id: 'credential' }]);
   });
 
   // SCIM does not know the account yet. The first sign-in finds the person while the person leaves.

@@ -18,6 +18,8 @@ export const scimUsers = pgTable(
     attributes: jsonb('attributes').notNull(),
     active: boolean('active').notNull().default(true),
     accountId: uuid('account_id').references(() => accounts.id),
+    /** A change of a group may have changed the roles of this person, and they are not given yet. */
+    rolesDue: boolean('roles_due').notNull().default(false),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -27,6 +29,7 @@ export const scimUsers = pgTable(
     index('scim_users_external_idx').on(table.externalId),
     index('scim_users_addresses_idx').using('gin', table.addresses),
     index('scim_users_created_idx').on(table.createdAt, table.id),
+    index('scim_users_due_idx').on(table.id).where(sql`${table.rolesDue}`),
   ],
 );
 

@@ -199,7 +199,12 @@ export async function setDisabledWithin(
     'update accounts set disabled_at = case when $2 then now() end, disabled_by_provider = $3 where id = $1',
     [accountId, isDisabled, isDisabled && isProvider],
   );
-  if (isDisabled) await client.query('delete from auth_session where user_id = $1', [account.user_id]);
+  if (isDisabled) {
+    // A session or a way to sign in that is stored meanwhile refers to this row, so it waits, and then finds the account disabled. Without this lock,
+    // its look could come between the deletion and the commit.
+    await client.query('select from auth_user where id = $1 for update', [account.user_id]);
+    await client.query('delete from auth_session where user_id = $1', [account.user_id]);
+  }
   await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
   return changeKeys(client, {
     where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',

@@ -18,58 +18,56 @@ export function rolesOf(groups: ReadonlySet<string>, map: readonly GroupRole[]):
 }
 
 interface GroupChange {
-  readonly accountIds: readonly string[];
+  readonly accountId: string;
   readonly map: readonly GroupRole[];
-  /** The caller disables the accounts afterwards, which changes all their keys. Default: false. */
+  /** The caller disables the account afterwards, which changes all its keys. Default: false. */
   readonly isLeaving?: boolean;
 }
 
 /**
- * Gives accounts the roles of their groups: those of the last ID token, and those of SCIM. Adds, changes and removes only what groups
+ * Gives an account the roles of its groups: those of the last ID token, and those of SCIM. Adds, changes and removes only what groups
  * have given. Returns the ids of revoked keys, for the projector.
  *
  * Interleavings: two calls for one account wait for each other at its row, and each reads the groups after it. A change of members by a
- * person waits at the workspace's row, and is read after it. All workspaces are locked before all accounts, as changes of budgets do, and
- * each in the order of their ids, so that no two calls can deadlock. A booking locks accounts and then keys by their ids. So all keys
- * that may change are locked after the accounts, in one statement and in this order, before the first one changes. A key that is created meanwhile refers to the account, which this lock
- * allows, and waits at the workspace's row.
+ * person waits at the workspace's row, and is read after it. All workspaces are locked before the account, as changes of budgets do, and
+ * in the order of their ids, so that no two calls can deadlock. A booking locks accounts and then keys by their ids. So all keys that may
+ * change are locked after the account, in one statement and in this order, before the first one changes. A key that is created meanwhile
+ * refers to the account, which this lock allows, and waits at the workspace's row.
  */
 export async function applyGroupRoles(
   client: pg.PoolClient,
-  { accountIds, map, isLeaving = false }: GroupChange,
+  { accountId, map, isLeaving = false }: GroupChange,
 ): Promise<readonly string[]> {
-  const workspaces = await lockGroupWorkspaces(client, { accountIds, map });
-  const { rows: accounts } = await client.query<{ id: string }>(
-    'select id from accounts where id = any($1::uuid[]) and deleted_at is null order by id for no key update',
-    [accountIds],
-  );
+  const workspaces = await lockGroupWorkspaces(client, { accountId, map });
+  const locked = await client.query('select from accounts where id = $1 and deleted_at is null for no key update', [
+    accountId,
+  ]);
+  if (locked.rowCount === 0) return [];
   await client.query(
-    `select id from api_keys where revoked_at is null and (created_by = any($1::uuid[]) and ($3 or workspace_id = any($2::uuid[]))
-       or $3 and account_id = any($1::uuid[]))
+    `select id from api_keys where revoked_at is null and (created_by = $1 and ($3 or workspace_id = any($2::uuid[]))
+       or $3 and account_id = $1)
      order by id for update`,
-    [accountIds, workspaces.map(({ id }) => id), isLeaving],
+    [accountId, workspaces.map(({ id }) => id), isLeaving],
   );
-  const people: { readonly accountId: string; readonly given: ReturnType<typeof rolesOf> }[] = [];
-  for (const { id } of accounts) people.push({ accountId: id, given: rolesOf(await groupsOf(client, id), map) });
+  const given = rolesOf(await groupsOf(client, accountId), map);
   const keyIds: string[] = [];
-  for (const { id, account_id: ownerId } of workspaces)
-    for (const { accountId, given } of people) {
-      const role = ownerId === accountId ? undefined : given.get(id);
-      keyIds.push(...(await giveRole(client, { workspaceId: id, accountId, role })));
-    }
+  for (const { id, account_id: ownerId } of workspaces) {
+    const role = ownerId === accountId ? undefined : given.get(id);
+    keyIds.push(...(await giveRole(client, { workspaceId: id, accountId, role })));
+  }
   return keyIds;
 }
 
-/** Locks every workspace in which groups give accounts a role, or gave one. Whoever also locks an account calls this before. */
+/** Locks every workspace in which groups give an account a role, or gave one. Whoever also locks an account calls this before. */
 export async function lockGroupWorkspaces(
   client: pg.PoolClient,
-  { accountIds, map }: { readonly accountIds: readonly string[]; readonly map: readonly GroupRole[] },
+  { accountId, map }: Pick<GroupChange, 'accountId' | 'map'>,
 ): Promise<readonly { readonly id: string; readonly account_id: string }[]> {
   const { rows } = await client.query<{ id: string; account_id: string }>(
     `select id, account_id from workspaces where deleted_at is null and (id = any($1::uuid[])
-       or id in (select workspace_id from workspace_members where account_id = any($2::uuid[]) and by_group))
+       or id in (select workspace_id from workspace_members where account_id = $2 and by_group))
      order by id for update`,
-    [map.map(({ workspaceId }) => workspaceId), accountIds],
+    [map.map(({ workspaceId }) => workspaceId), accountId],
   );
   return rows;
 }

@@ -35,7 +35,7 @@ export async function signedInByProvider(
   { map }: ProvisioningOptions,
 ): Promise<readonly string[]> {
   const person = await findPerson(client, accountId, claims);
-  await lockGroupWorkspaces(client, { accountIds: [accountId], map });
+  await lockGroupWorkspaces(client, { accountId, map });
   await client.query('select from accounts where id = $1 for no key update', [accountId]);
   const named = new Set(map.map(({ group }) => group));
   await client.query(
@@ -43,7 +43,7 @@ export async function signedInByProvider(
      where id = $1 and (openid_groups_at is null or openid_groups_at <= $3)`,
     [accountId, claims.groups.filter((group) => named.has(group)), claims.issuedAt],
   );
-  if (person === undefined) return applyGroupRoles(client, { accountIds: [accountId], map });
+  if (person === undefined) return applyGroupRoles(client, { accountId, map });
   await client.query('update scim_users set account_id = $2 where id = $1', [person.id, accountId]);
   return applyPerson(client, { ...person, accountId }, { map });
 }
@@ -105,7 +105,7 @@ export async function applyPerson(
 ): Promise<readonly string[]> {
   if (accountId === null) return [];
   // Workspaces are locked before the account is locked against new keys, which lock the two in the same order.
-  const keyIds = await applyGroupRoles(client, { accountIds: [accountId], map, isLeaving: !active });
+  const keyIds = await applyGroupRoles(client, { accountId, map, isLeaving: !active });
   const changed = await setDisabledWithin(client, { accountId, actor: identityProvider, isDisabled: !active });
   if (!active) await endOperator(client, accountId);
   return changed instanceof Refused ? keyIds : [...keyIds, ...changed];

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import type { ScimGroupBody } from '@sotto/contract/control/scim';
 import { whileHeld } from '@sotto/test-servers';
 import type pg from 'pg';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../database/in-transaction.ts';
+import { Refused } from '../database/refused.ts';
 import { endByLogout } from '../sessions/openid-logout.ts';
 import type { OpenidClaims } from '../sessions/openid-sessions.ts';
 import { signUpPolicy } from '../sessions/sign-up-policy.ts';
 import { explained } from '../testing/explained.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { workspacesOn } from '../workspaces/workspaces-on.integration.ts';
+import { giveDueRoles, readDuePeople } from './due-roles.ts';
 import { applyGroupRoles } from './group-roles.ts';
 import { applyPerson, findSignedIn, signedInByProvider } from './provisioned-people.ts';
-import { listGroups } from './scim/scim-groups.ts';
+import { createGroup, listGroups } from './scim/scim-groups.ts';
 import { listUsers } from './scim/scim-users.ts';
 
 const { pool } = await openTestDatabase();
@@ -54,25 +57,88 @@ it('the newer ID token decides, in whichever order two sign-ins are completed', 
   expect([rows, await rolesIn(workspaceId)]).toEqual([[{ openid_groups: ['Engineers'] }], [[accountId, 'member']]]);
 });
 
-// Each call locks several accounts and several workspaces. In different orders, they would wait for each other.
+// Each call locks an account and several workspaces. In different orders, they would wait for each other.
 it('many people with roles in many workspaces change at once without a deadlock', async () => {
   const places = [await shared(), await shared(), await shared()];
   const people = [await person(), await person(), await person(), await person()];
   const map = places.map(({ workspaceId }) => ({ workspaceId, role: 'member' as const, group: 'Engineers' }));
-  await pool.query("update accounts set openid_groups = '{Engineers}' where id = any($1)", [
-    people.map(({ accountId }) => accountId),
-  ]);
   const accountIds = people.map(({ accountId }) => accountId);
-  const orders = [accountIds, accountIds.toReversed(), accountIds.slice(1), accountIds.toReversed().slice(1)];
-  await Promise.all(
-    [...orders, ...orders].map((ids, at) =>
-      inTransaction(pool, (client) =>
-        applyGroupRoles(client, { accountIds: ids, map: at % 2 === 0 ? map : map.toReversed().slice(1) }),
-      ),
-    ),
-  );
-  await inTransaction(pool, (client) => applyGroupRoles(client, { accountIds, map }));
+  await pool.query("update accounts set openid_groups = '{Engineers}' where id = any($1)", [accountIds]);
+  const give = (accountId: string, at: number) =>
+    inTransaction(pool, (client) =>
+      applyGroupRoles(client, { accountId, map: at % 2 === 0 ? map : map.toReversed().slice(1) }),
+    );
+  await Promise.all([...accountIds, ...accountIds.toReversed(), ...accountIds.slice(1)].map(give));
+  for (const accountId of accountIds) await give(accountId, 0);
   for (const { workspaceId } of places) expect(await rolesIn(workspaceId)).toHaveLength(people.length);
+});
+
+describe('a change of a group in SCIM', () => {
+  /** A workspace that gives members of a new group a role, and people of SCIM with accounts, in the order of their ids. */
+  const provisioned = async (group: string) => {
+    const { workspaceId } = await shared();
+    const map = [{ workspaceId, role: 'member' as const, group }];
+    const made = [await person(), await person()].map(({ accountId }) => ({ accountId, id: randomUUID() }));
+    const people = made.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    for (const { accountId, id } of people)
+      await pool.query(
+        "insert into scim_users (id, user_name, addresses, attributes, account_id) values ($1::uuid, $1::text, '{}', '{}', $2)",
+        [id, accountId],
+      );
+    const members = people.map(({ id }) => ({ value: id }));
+    const body = { displayName: group, members } as ScimGroupBody;
+    return { workspaceId, people, store: { pool, map, base: '' }, body };
+  };
+  const membersOf = (written: Awaited<ReturnType<typeof createGroup>>) =>
+    written instanceof Refused ? written : written.resource.members?.map(({ value }) => value);
+
+  // The second person's account is locked by a booking. The first one's role is given by then, and nothing of theirs is locked.
+  it('locks one account at a time', async () => {
+    const { workspaceId, people, store, body } = await provisioned('Chemists');
+    const [first, second] = people.map(({ accountId }) => accountId);
+    const held = {
+      ...{ rows: 'select from accounts where id = $1 for update', values: [second] },
+      waiting: 'select from accounts',
+      meanwhile: async () => {
+        expect(await rolesIn(workspaceId)).toEqual([[first, 'member']]);
+        await pool.query('select from accounts where id = $1 for update nowait', [first]);
+      },
+    };
+    const [written] = await whileHeld(pool, held, [() => createGroup(store, body)]);
+    expect(membersOf(written as never)).toEqual(people.map(({ id }) => id));
+    expect(await rolesIn(workspaceId)).toHaveLength(2);
+  });
+
+  it('waits for no account if the group gives no roles', async () => {
+    const { people, store, body } = await provisioned('Biologists');
+    await inTransaction(pool, async (client) => {
+      await client.query('select from accounts where id = any($1) for update', [people.map((each) => each.accountId)]);
+      await createGroup(store, { ...body, displayName: 'Others' });
+    });
+    expect(await readDuePeople(pool, 9)).toEqual([]);
+  });
+
+  // The process ends, or the database refuses, between the change of the group and the roles. The answer says what is stored, and nobody
+  // sends the change again: the roles must come by themselves.
+  it('is stored as a whole, and roles that failed are given later', async () => {
+    const { workspaceId, people, store, body } = await provisioned('Physicists');
+    let connections = 0;
+    const failing = Object.assign(Object.create(pool), {
+      connect: () => (++connections === 3 ? Promise.reject(new Error('refused')) : pool.connect()),
+    });
+    const group = await createGroup({ ...store, pool: failing }, body);
+    expect(membersOf(group)).toEqual(people.map(({ id }) => id));
+    const [first, second] = people.map(({ accountId }) => accountId);
+    expect(await rolesIn(workspaceId)).toEqual([[first, 'member']]);
+    const due = await readDuePeople(pool, 9);
+    expect(due).toEqual([people[1]?.id]);
+    await Promise.all([giveDueRoles(store, due), giveDueRoles(store, due)]);
+    expect(await rolesIn(workspaceId)).toEqual([
+      [first, 'member'],
+      [second, 'member'],
+    ]);
+    expect(await readDuePeople(pool, 9)).toEqual([]);
+  });
 });
 
 // A booking has locked the first key of a person by the order of ids, and now needs the second. Leaving changes the second key, in a
@@ -126,6 +192,7 @@ it('finds people, groups and sessions by indexes', async () => {
   expect(await users('userName eq "ann"')).toContain('Index Scan using scim_users_name_key');
   expect(await users('externalId eq "x"')).toContain('scim_users_external_idx');
   expect(await users()).toContain('Index Scan using scim_users_created_idx');
+  expect(await explained(pool, (database) => readDuePeople(database, 9))).toContain('scim_users_due_idx');
   const groups = (filter?: string) =>
     explained(pool, (database) => listGroups({ ...store, pool: database }, { ...page, filter }));
   expect(await groups('displayName eq "x"')).toContain('Index Scan using scim_groups_name_key');

@@ -12,6 +12,7 @@ import {
   authVerification,
 } from '../database/auth-schema.ts';
 import { accounts } from '../database/schema.ts';
+import { guardCreate } from './guard-create.ts';
 import { guardIncrements, hashTokens } from './hashed-token-adapter.ts';
 import { noteFailures } from './noted-failures.ts';
 import type { openidSessions } from './openid-sessions.ts';
@@ -37,8 +38,8 @@ export interface DatabaseDependencies {
 }
 
 /**
- * How better-auth reads and writes: only hashes of tokens, no more passkeys than allowed, no passwords if they are off, and failures
- * with their cause.
+ * How better-auth reads and writes: only hashes of tokens, no more passkeys than allowed, no way to sign in to a disabled account, no
+ * passwords if they are off, and failures with their cause.
  */
 export function authDatabase({ db, maxPasskeys, hasPasswords, now }: DatabaseDependencies) {
   const adapter = drizzleAdapter(db, {
@@ -56,8 +57,10 @@ export function authDatabase({ db, maxPasskeys, hasPasswords, now }: DatabaseDep
     transaction: true,
   });
   const withMaximum = limitPasskeys(maxPasskeys, now);
+  // A link of a disabled account would prove, later, that the account belongs to the new holder of its address.
+  const ofEnabled = guardCreate('account', now, (_, userId) => assertEnabled(db, userId));
   return (options: BetterAuthOptions) => {
-    const stored = withMaximum(guardIncrements(adapter(options)));
+    const stored = ofEnabled(withMaximum(guardIncrements(adapter(options))));
     return noteFailures(hashTokens(hasPasswords ? stored : hidePasswords(stored)));
   };
 }
@@ -116,9 +119,6 @@ export const databaseHooks = (
     account: {
       create: {
         before: async (row, ctx) => {
-          // better-auth stores a new way to sign in before the session that is refused. A link that stayed would prove, later, that the
-          // account belongs to the new holder of its address.
-          await assertEnabled(db, row.userId);
           providerSessions.noteIdToken(row, ctx);
           return withoutTokens(row);
         },

@@ -50,8 +50,8 @@ export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpe
   /**
    * Completes a session that was stored. Throws, and deletes it, if its user was disabled or signed out by the provider meanwhile.
    *
-   * Interleavings: a logout or a disabled account is stored first, and then deletes sessions. This session is stored first, and then
-   * looks. So either this look sees the logout, or the logout sees this session. A session that a passkey renews may end before the new
+   * Interleavings: a logout is stored first, and then deletes sessions. A disabling locks the user, to whom this session refers, before it
+   * deletes them. This session is stored first, and then looks. So either this look sees them, or they see this session. A session that a passkey renews may end before the new
    * one is stored. No logout would find the new one, so it is refused if only the provider begins sessions.
    */
   const begun = async (

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { passkey } from '@better-auth/passkey';
-import type { BetterAuthPlugin, DBAdapter, DBTransactionAdapter } from 'better-auth';
+import type { BetterAuthPlugin } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import { count, eq } from 'drizzle-orm';
 import { type AuthDatabase, authPasskey, authUser } from '../database/auth-schema.ts';
+import { guardCreate } from './guard-create.ts';
 
 /**
  * Passkeys for pages of this origin. Each use requires the owner's fingerprint or PIN. A passkey therefore counts as
@@ -39,37 +40,14 @@ function assertPresent(userVerified: boolean | undefined): void {
   });
 }
 
-/**
- * Wraps a better-auth adapter so that a user has at most `most` passkeys. Two simultaneous registrations at the last place: both
- * update the user's row, so the second waits for the first and then counts its passkey.
- */
-export const limitPasskeys =
-  (most: number, now: () => number) =>
-  (inner: DBAdapter): DBAdapter => ({
-    ...inner,
-    create: (call) =>
-      call.model === 'passkey' ? inner.transaction((trx) => createBelow(trx, { most, now })(call)) : inner.create(call),
-    transaction: (work) => inner.transaction((trx) => work({ ...trx, create: createBelow(trx, { most, now }) })),
+/** Wraps a better-auth adapter so that a user has at most `most` passkeys, also after two simultaneous registrations at the last place. */
+export const limitPasskeys = (most: number, now: () => number) =>
+  guardCreate('passkey', now, async (trx, userId) => {
+    const present = await trx.count({ model: 'passkey', where: [{ field: 'userId', value: userId }] });
+    if (present < most) return;
+    const message = `There are ${present} passkeys of the account; the most is ${most}. Remove one first`;
+    throw new APIError('CONFLICT', { code: 'TOO_MANY_PASSKEYS', message });
   });
-
-const createBelow =
-  (
-    trx: DBTransactionAdapter,
-    { most, now }: { readonly most: number; readonly now: () => number },
-  ): DBTransactionAdapter['create'] =>
-  async (call) => {
-    if (call.model !== 'passkey') return trx.create(call);
-    const { userId } = call.data as { readonly userId?: unknown };
-    if (typeof userId !== 'string') throw new Error('a passkey needs its user');
-    const where = (field: string) => [{ field, value: userId }];
-    await trx.updateMany({ model: 'user', where: where('id'), update: { updatedAt: new Date(now()) } });
-    const present = await trx.count({ model: 'passkey', where: where('userId') });
-    if (present >= most) {
-      const message = `There are ${present} passkeys of the account; the most is ${most}. Remove one first`;
-      throw new APIError('CONFLICT', { code: 'TOO_MANY_PASSKEYS', message });
-    }
-    return trx.create(call);
-  };
 
 /** Records that a password was set by mail while earlier passkeys can still sign in. Returns the number of passkeys. */
 export async function keepPasskeys(db: AuthDatabase, userId: string, now: number): Promise<number> {

@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { type WalletOrder, walletContracts } from '@sotto/contract/control/wallets';
 import { repeat } from '@sotto/server';
-import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import { orError } from '../database/refused.ts';
 import type { Domain } from '../domain.ts';
@@ -18,6 +16,7 @@ import {
   type WalletHashes,
 } from './deposit.ts';
 import { endReservations } from './end-reservations.ts';
+import { createPermission, permissionErrors, revokePermission } from './standing-permission.ts';
 import { walletErrors } from './wallet-errors.ts';
 import { lotsLeft, withdrawCredits } from './withdraw-credits.ts';
 
@@ -46,16 +45,12 @@ export function buildWallets(deps: WalletDependencies): Domain {
       serve(walletContracts)({
         'GET /v1/credits': async () => issuer.published,
 
-        'POST /v1/credits/codes': async ({ caller: { accountId, signedInAt }, body: { lots } }) => {
+        'POST /v1/credits/codes': async ({ caller: { accountId, sessionId, signedInAt }, body: { lots } }) => {
           if (now() - signedInAt * 1000 > freshMs)
             throw new ServiceError('session_not_fresh', { message: 'Sign in again. A code counts as money.' });
-          const code = newCode();
           const expiresAt = new Date(now() + codeMs);
-          await pool.query(
-            `insert into credit_codes (account_id, code_hash, expires_at, lots) values ($1, $2, $3, $4) on conflict (account_id)
-             do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at, lots = excluded.lots`,
-            [accountId, hashSecret(code), expiresAt, lots],
-          );
+          const created = await createPermission(pool, { accountId, sessionId, lots, expiresAt });
+          const code = orError(created, permissionErrors);
           return { code, lots, expires_at: expiresAt.toISOString() };
         },
 
@@ -68,9 +63,7 @@ export function buildWallets(deps: WalletDependencies): Domain {
           return { permission: permission ?? null };
         },
 
-        'DELETE /v1/credits/codes': async ({ caller: { accountId } }) => {
-          await pool.query('delete from credit_codes where account_id = $1', [accountId]);
-        },
+        'DELETE /v1/credits/codes': async ({ caller: { accountId } }) => revokePermission(pool, accountId),
 
         'POST /v1/credits': async ({ body: { code, ...batch } }) => {
           const signed = await withdrawCredits(deps, { ...toBatch(batch), paidBy: { kind: 'code', secret: code } });
@@ -120,14 +113,3 @@ const toBatch = ({
 const toAnswer = (signatures: readonly Buffer[]) => ({
   signatures: signatures.map((signature) => signature.toString('base64url')),
 });
-
-/** Crockford's alphabet, without letters that look like digits. */
-const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-/** 80 random bits, as four groups of four. */
-const newCode = (): string =>
-  (
-    Array.from(randomBytes(16), (byte) => letters[byte % 32])
-      .join('')
-      .match(/.{4}/g) ?? []
-  ).join('-');

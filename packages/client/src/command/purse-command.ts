@@ -53,6 +53,9 @@ Of \`buy\`:
   --first-use-days N   the most days that the first credits wait, at random (default: ${usualFirstUseDays}). ${shorterWait}
   --schedule FILE      the code and the times (default: ~/.sotto/schedule). Keep it apart from the purse: it names your account
 
+\`buy\` asks again each minute for a paid lot whose answer was lost. After an hour without one, it waits for a random time of the next seven
+days, so that nobody learns when your machine wakes. Let it run, with a connection, and it waits minutes.
+
 Exit codes: 0 done; 1 refused, or not yet; 2 wrong command line; 3 no connection.
 `;
 
@@ -239,6 +242,8 @@ async function runStep(terminal: Terminal, values: PurseValues, step: string, ar
 }
 
 const retryEveryMs = 60_000;
+const lostAnswer =
+  'The answer to a lot is missing, which may be paid. It is asked for each minute or, after an hour without one, within seven days.';
 
 /** Buys what the schedule says, until the permission is used up. */
 async function buyOnSchedule(
@@ -259,6 +264,7 @@ async function buyOnSchedule(
       `${lotsAWeek} lots a week cost about ${monthly(lotsAWeek)} a month. End this with Ctrl-C, and go on later.\n`,
     );
     if (firstUseDays < usualFirstUseDays) terminal.note(`${shorterWait}\n`);
+    if (schedule.isWaiting) terminal.note(`${lostAnswer}\n`);
     for (let hasWorked = false; schedule.hasPermission || schedule.isWaiting; hasWorked = true) {
       try {
         const bought = await schedule.buyNext(service, issuer);

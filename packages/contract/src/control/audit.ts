@@ -32,6 +32,8 @@ const actNames = [
   'app_secret_rotated',
   'app_disabled',
   'address_changed',
+  'credit_permission_created',
+  'credit_permission_revoked',
   'account_created',
   'password_link_created',
   'account_credited',

@@ -3,7 +3,7 @@ import { type ScimGroup, type ScimGroupBody, type ScimListQuery, scimUrns } from
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { Refused, refused } from '../../database/refused.ts';
-import { applyGroupRoles } from '../group-roles.ts';
+import { giveDueRoles } from '../due-roles.ts';
 import type { Attributes } from './apply-patch.ts';
 import { readPage } from './scim-page.ts';
 import { type NoResource, orTaken, type ScimStore, type Taken, type Written } from './scim-users.ts';
@@ -68,7 +68,7 @@ export const createGroup = (
   store: ScimStore,
   body: ScimGroupBody,
 ): Promise<Written<ScimGroup> | Refused<Taken | NoPerson>> =>
-  inTransaction(store.pool, async (client) => {
+  withRoles<Taken | NoPerson>(store, async (client) => {
     const id = randomUUID();
     const inserted = await orTaken(body.displayName, () =>
       client.query('insert into scim_groups (id, display_name, external_id) values ($1, $2, $3)', [
@@ -78,16 +78,16 @@ export const createGroup = (
       ]),
     );
     if (inserted instanceof Refused) return inserted;
-    return settle(store, client, { id, present: [], body, isRenamed: false });
+    return settle(store, client, { id, present: [], body, before: body.displayName });
   });
 
 /** Changes a group to what `change` makes of the present resource. */
-export async function changeGroup(
+export const changeGroup = (
   store: ScimStore,
   id: string,
   change: (present: Attributes) => ScimGroupBody,
-): Promise<Written<ScimGroup> | Refused<NoResource | Taken | NoPerson>> {
-  return inTransaction(store.pool, async (client) => {
+): Promise<Written<ScimGroup> | Refused<NoResource | Taken | NoPerson>> =>
+  withRoles<NoResource | Taken | NoPerson>(store, async (client) => {
     const before = await lockGroup(client, id);
     if (before === undefined) return refused('no_resource');
     const { meta, ...present } = toGroup(before, store, false);
@@ -100,53 +100,75 @@ export async function changeGroup(
       ]),
     );
     if (updated instanceof Refused) return updated;
-    const isRenamed = before.displayName !== body.displayName;
-    return settle(store, client, { id, present: before.members.map(({ value }) => value), body, isRenamed });
+    const members = before.members.map(({ value }) => value);
+    return settle(store, client, { id, present: members, body, before: before.displayName });
   });
-}
 
 /** Deletes a group, and ends the roles that it gave. Returns the changed keys. */
-export const deleteGroup = (
+export async function deleteGroup(
   store: ScimStore,
   id: string,
-): Promise<readonly string[] | Refused<NoResource | NoPerson>> =>
-  inTransaction(store.pool, async (client) => {
+): Promise<readonly string[] | Refused<NoResource | NoPerson>> {
+  const deleted = await withRoles<NoResource | NoPerson>(store, async (client) => {
     const row = await lockGroup(client, id);
     if (row === undefined) return refused('no_resource');
     const present = row.members.map(({ value }) => value);
     const body = { displayName: row.displayName, members: [] };
-    const settled = await settle(store, client, { id, present, body, isRenamed: false });
-    if (settled instanceof Refused) return settled;
+    const settled = await settle(store, client, { id, present, body, before: row.displayName });
     await client.query('delete from scim_groups where id = $1', [id]);
-    return settled.keyIds;
+    return settled;
   });
+  return deleted instanceof Refused ? deleted : deleted.keyIds;
+}
+
+/** A stored group, and the people whose roles are left to give. */
+interface Stored {
+  readonly resource: ScimGroup;
+  readonly due: readonly string[];
+}
+
+/**
+ * Stores a change of a group in one transaction, which takes no lock of an account (RFC 7644, 3.5.2: a PATCH changes all of a resource or
+ * nothing). Then gives the roles. Those that fail are marked, and the task of `scim.ts` gives them, so the answer is right either way.
+ */
+async function withRoles<R extends NoResource | Taken | NoPerson>(
+  store: ScimStore,
+  change: (client: pg.PoolClient) => Promise<Stored | Refused<R>>,
+): Promise<Written<ScimGroup> | Refused<R>> {
+  const stored = await inTransaction(store.pool, change);
+  if (stored instanceof Refused) return stored;
+  const { keyIds } = await giveDueRoles(store, stored.due);
+  return { resource: stored.resource, keyIds };
+}
 
 interface Change {
   readonly id: string;
   /** The ids of the people before. */
   readonly present: readonly string[];
   readonly body: ScimGroupBody;
-  readonly isRenamed: boolean;
+  /** The name of before. */
+  readonly before: string;
 }
 
 /**
- * Stores who is in a group, and gives and ends roles of those who joined and left it.
+ * Stores who is in a group, and marks those whose roles that may change: of a group that gives none, nobody.
  *
  * Interleaving: a sign-in may find the account of a person at the same moment. Both lock the person first, so the second of the two
  * sees the account and the group as the first has left them.
  */
 async function settle(
-  store: ScimStore,
+  { map, base }: Pick<ScimStore, 'map' | 'base'>,
   client: pg.PoolClient,
-  { id, present, body, isRenamed }: Change,
-): Promise<Written<ScimGroup> | Refused<NoPerson>> {
+  { id, present, body, before }: Change,
+): Promise<Stored | Refused<NoPerson>> {
   const wanted = new Set(body.members?.map(({ value }) => value));
-  const before = new Set(present);
-  const joined = [...wanted].filter((person) => !before.has(person));
+  const members = new Set(present);
+  const joined = [...wanted].filter((person) => !members.has(person));
   const left = present.filter((person) => !wanted.has(person));
+  const isRenamed = before !== body.displayName;
   const affected = isRenamed ? [...new Set([...wanted, ...present])] : [...joined, ...left];
   const { rows } = await client.query<{ id: string; account_id: string | null }>(
-    'select id, account_id from scim_users where id = any($1::uuid[]) order by id for share',
+    'select id, account_id from scim_users where id = any($1::uuid[]) order by id for no key update',
     [affected],
   );
   const known = new Set(rows.map((row) => row.id));
@@ -157,11 +179,12 @@ async function settle(
     [id, joined],
   );
   await client.query('delete from scim_group_members where group_id = $1 and user_id = any($2::uuid[])', [id, left]);
-  const accountIds = rows.flatMap(({ account_id: accountId }) => accountId ?? []);
-  const keyIds = accountIds.length === 0 ? [] : await applyGroupRoles(client, { accountIds, map: store.map });
+  const givesRoles = map.some(({ group }) => group === before || group === body.displayName);
+  const due = givesRoles ? rows.flatMap((row) => (row.account_id === null ? [] : row.id)) : [];
+  await client.query('update scim_users set roles_due = true where id = any($1::uuid[])', [due]);
   const row = await readRow(client, id);
   if (row === undefined) throw new Error('the group is not there');
-  return { resource: toGroup(row, store, false), keyIds };
+  return { resource: toGroup(row, { base }, false), due };
 }
 
 function toGroup(row: Row, { base }: Pick<ScimStore, 'base'>, isShort: boolean): ScimGroup {

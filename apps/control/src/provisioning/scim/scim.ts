@@ -6,7 +6,7 @@ import {
   scimUrns,
   scimUserBodySchema,
 } from '@sotto/contract/control/scim';
-import { bearerToken, serveRoutes, takeBodies, unsupportedType } from '@sotto/server';
+import { bearerToken, repeat, serveRoutes, takeBodies, unsupportedType } from '@sotto/server';
 import { hashSecret } from '@sotto/state';
 import { assertStorable, errorHeaders, parseRequest, ServiceError } from '@sotto/wire';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,6 +20,7 @@ import type { Projector } from '../../projection/projector.ts';
 import { notFound } from '../../serve/not-found.ts';
 import { readParams } from '../../serve/read-params.ts';
 import type { GroupRole } from '../../sessions/sign-in-settings.ts';
+import { giveDueRoles, readDuePeople } from '../due-roles.ts';
 import { applyPatch } from './apply-patch.ts';
 import { scimConfig, scimResourceTypes, scimSchemas } from './describe-scim.ts';
 import { ScimError } from './scim-error.ts';
@@ -49,6 +50,9 @@ export interface ScimDependencies {
 /** By address: a provider sends all its people and groups from a few, at first as fast as it can. */
 const requestsAMinute = 6_000;
 
+const dueRolesMs = 15_000;
+const dueAtOnce = 100;
+
 /** Serves SCIM 2.0, in a scope of its own: its media type and its errors differ from those of other routes. */
 export const buildScim = (deps: ScimDependencies): Domain => ({
   async register({ app }) {
@@ -58,7 +62,17 @@ export const buildScim = (deps: ScimDependencies): Domain => ({
       serveScim(scope, deps);
     });
   },
+  tasks: (failed) => [repeat(dueRolesMs, () => giveLeftRoles(deps), failed('group roles'))],
 });
+
+/** Gives the roles that a request could not give, because it failed or its process ended. Resolves to whether there may be more. */
+async function giveLeftRoles({ pool, map, projector }: ScimDependencies): Promise<boolean> {
+  const due = await readDuePeople(pool, dueAtOnce);
+  const { keyIds, failure } = await giveDueRoles({ pool, map }, due);
+  await projectKeys(projector, keyIds);
+  if (failure !== undefined) throw failure;
+  return due.length === dueAtOnce;
+}
 
 function serveScim(app: FastifyInstance, { pool, projector, token, map, origin }: ScimDependencies): void {
   const base = `${origin}/v1/scim/v2`;

@@ -21,7 +21,10 @@ const kinds: ActKinds = {
   'sign-up': { label: 'Sign-up', acts: ['sign_up_invited', 'sign_up_invitation_withdrawn'] },
   money: {
     label: 'Money',
-    acts: ['account_credited', 'account_grant_set', 'order_refunded', 'settlement_dismissed'],
+    acts: [
+      ...(['account_credited', 'account_grant_set', 'order_refunded', 'settlement_dismissed'] as const),
+      ...(['credit_permission_created', 'credit_permission_revoked'] as const),
+    ],
   },
   ...workspaceKinds,
   apps: { label: 'Connected apps', acts: ['app_secret_rotated', 'app_disabled'] },
