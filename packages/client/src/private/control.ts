@@ -1,5 +1,7 @@
-import type { TicketRequest } from '@sotto/wire';
+import { parseJson, type TicketRequest } from '@sotto/wire';
 import * as z from 'zod';
+import { answerFrom } from '../answer.ts';
+import { readText } from '../bounded-body.ts';
 import { ClientError, type ClientErrorCode } from '../errors.ts';
 import type { ControlPath } from '../service-paths.ts';
 
@@ -75,7 +77,8 @@ export class Control {
   ): Promise<readonly [Ticket, ...Ticket[]] | Response> {
     const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
     if (answer.status >= 400) return answer;
-    const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
+    const text = await readText(answerFrom(answer).body, signal).catch(() => '');
+    const parsed = ticketSchema.safeParse(parseJson(text));
     if (!parsed.success) {
       // The caller may have left while the answer arrived.
       signal?.throwIfAborted();
