@@ -1,7 +1,5 @@
-import { modelAnswerSchema, parseJson, preferencesSchema, privacyClassSchema } from '@sotto/wire';
+import { modelAnswerSchema, preferencesSchema, privacyClassSchema } from '@sotto/wire';
 import * as z from 'zod';
-import { answerFrom } from '../answer.ts';
-import { readText } from '../bounded-body.ts';
 import { Fresh } from '../fresh.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 
@@ -56,9 +54,9 @@ export const routingFacts = (options: RoutingReaderOptions): Fresh<RoutingFacts>
 async function askForFacts({ exchange, readEffective }: RoutingReaderOptions): Promise<RoutingFacts> {
   const [{ list }, effective] = await Promise.all([
     askForModels(exchange),
-    readEffective().then((answer) => readText(answerFrom(answer).body)),
+    readEffective().then((answer) => answer.json()),
   ]);
-  const { preferences } = effectiveSchema.parse(parseJson(effective));
+  const { preferences } = effectiveSchema.parse(effective);
   const routes = new Map(
     listSchema.parse(list).data.map(({ id, provider_routes }) => [
       id,

@@ -1,7 +1,5 @@
-import { parseJson, type TicketRequest } from '@sotto/wire';
+import type { TicketRequest } from '@sotto/wire';
 import * as z from 'zod';
-import { answerFrom } from '../answer.ts';
-import { readText } from '../bounded-body.ts';
 import { ClientError, type ClientErrorCode } from '../errors.ts';
 import type { ControlPath } from '../service-paths.ts';
 
@@ -77,8 +75,7 @@ export class Control {
   ): Promise<readonly [Ticket, ...Ticket[]] | Response> {
     const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
     if (answer.status >= 400) return answer;
-    const text = await readText(answerFrom(answer).body, signal).catch(() => '');
-    const parsed = ticketSchema.safeParse(parseJson(text));
+    const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
     if (!parsed.success) {
       // The caller may have left while the answer arrived.
       signal?.throwIfAborted();
