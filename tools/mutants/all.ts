@@ -1,3 +1,4 @@
+import { agentMutants } from './entries/agents.ts';
 import { channelMutants } from './entries/channel.ts';
 import { contractMutants } from './entries/contract.ts';
 import { guardMutants } from './entries/guards.ts';
@@ -25,4 +26,5 @@ export const mutants: readonly Mutant[] = [
   ...topologyMutants,
   ...channelMutants,
   ...guardMutants,
+  ...agentMutants,
 ];

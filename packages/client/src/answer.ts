@@ -49,6 +49,7 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
   e2ee_relay_can_read: { status: 400, retry: false },
   answer_lost: sent,
   answer_redirected: sent,
+  answer_too_large: sent,
   tool_call_unproven: sent,
   retry_refused: { status: 409, retry: false },
   e2ee_reply_not_encrypted: sent,

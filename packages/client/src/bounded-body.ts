@@ -1,4 +1,32 @@
 import type { Bytes } from './e2ee/bytes.ts';
+import { ClientError } from './errors.ts';
+
+/**
+ * Bytes of one answer that this client holds, at most. It is twice what a broker reads from a provider, and above a streamed
+ * answer of 400,000 tokens with each in an event of its own.
+ */
+export const maxAnswerBytes = 128 * 1024 * 1024;
+
+/** Yields the same pieces. Throws `answer_too_large` beyond `maxAnswerBytes`. */
+export async function* bounded(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > maxAnswerBytes) throw new ClientError('answer_too_large');
+    yield piece;
+  }
+}
+
+/** Reads a whole answer. Throws `answer_too_large`, the error of a body that breaks off, and the signal's reason. */
+export async function readWhole(body: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<Bytes> {
+  const bytes = await readBounded(body, maxAnswerBytes, signal);
+  if (bytes === undefined) throw new ClientError('answer_too_large');
+  return bytes;
+}
+
+/** The same as a text. */
+export const readText = async (body: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<string> =>
+  new TextDecoder().decode(await readWhole(body, signal));
 
 /**
  * Reads a body of at most `maxBytes`. Returns undefined for a larger one, whose rest it drops. Throws the error of a body

@@ -26,6 +26,8 @@ export const clientErrors = {
     'The control origin gave no ticket to verify the provider with. Your content was not sent. Retry.',
   answer_lost:
     'The connection ended after the request was sent and before the answer began. The service may have run and charged it, so the client does not resend it. Check your usage before you repeat it.',
+  answer_too_large:
+    'The answer is larger than this client holds in memory (128 MiB), so the client discarded it. It may be charged. Check your usage before you repeat the request.',
   answer_redirected:
     'The service answered with a redirect. It may still be charged. Check your usage before you repeat the request.',
   retry_refused:

@@ -9,6 +9,8 @@ export {
   compareWithRecorded,
   cpuTypes,
   type DstackMeasurement,
+  type HashedFile,
+  hashFile,
   MeasureError,
   measureBoot,
   measureDstack,

@@ -1,6 +1,7 @@
 import type { ReasoningDetail } from '@sotto/wire';
 import type { ChunkDelta } from './chat-stream.ts';
-import { parseJson } from './json.ts';
+import { asObject, type JsonObject, parseExact, parseJson } from './json.ts';
+import { UnwritableAnswer } from './translation.ts';
 
 /** A whole block of an answer. Both dialects write an answer as a list of them. */
 export type AnswerBlock =
@@ -175,8 +176,8 @@ export interface AnswerMessage {
     | undefined;
 }
 
-/** Returns the blocks of a whole answer. */
-export function blocksOf(message: AnswerMessage): AnswerBlock[] {
+/** Returns the blocks of a whole answer. It may have no message. */
+export function blocksOf(message: AnswerMessage = {}): AnswerBlock[] {
   const blocks: AnswerBlock[] = [];
   const reader = new AnswerBlocks({
     onStart: () => undefined,
@@ -192,4 +193,16 @@ export function blocksOf(message: AnswerMessage): AnswerBlock[] {
   });
   reader.finish();
   return blocks;
+}
+
+/** Reads the arguments of a whole call. Undefined if they are no JSON object, as those of a call that was cut off. */
+export const argumentsOf = (text: string): JsonObject | undefined =>
+  text.trim() === '' ? {} : asObject(parseExact(text));
+
+/** The same, or throws an `UnwritableAnswer`: the tool must not run with empty arguments instead. */
+export function requireArguments(text: string, name: string): JsonObject {
+  const read = argumentsOf(text);
+  if (read === undefined)
+    throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
+  return read;
 }

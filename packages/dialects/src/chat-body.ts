@@ -1,4 +1,6 @@
 import { type ChatRequest, type Message, type ReasoningDetail, ServiceError } from '@sotto/wire';
+import type { KeptReasoning } from './reasoning-envelope.ts';
+import type { ToolNames } from './tool-names.ts';
 
 /** The body of a chat request as a dialect writes it. The service checks it against its schema. */
 export type ChatBody = Pick<ChatRequest, 'model' | 'messages'> & Partial<ChatRequest>;
@@ -35,6 +37,22 @@ export const unreadable = (message: string, param?: string): ServiceError =>
 export const onlyForeignTools = (tools: readonly string[], vendor: string, param = 'tools'): ServiceError =>
   unreadable(`Only ${vendor} can run \`${tools.join('`, `')}\`. This service runs no tools: offer your own.`, param);
 
+/** The tools of a request. */
+export interface ReadTools {
+  readonly tools: ChatTool[];
+  /** The tools by their names in the chat. */
+  readonly names: ToolNames;
+  /** The names of tools that the vendor would run or has built into its models. Nothing here can offer them. */
+  readonly dropped: string[];
+}
+
+/** Returns a note on tools that were left out, if there are any. Throws if the request offers no others. */
+export function noteOnDropped({ tools, dropped }: ReadTools, vendor: string): string[] {
+  if (dropped.length === 0) return [];
+  if (tools.length === 0) throw onlyForeignTools(dropped, vendor);
+  return [`Left out tools that only ${vendor} can run: ${[...new Set(dropped)].join(', ')}.`];
+}
+
 /** Tells the model of a file that a chat cannot carry. */
 export const missingDocument = (type: string): string =>
   `[A document (${type}) was attached. This service cannot pass it on.]`;
@@ -48,6 +66,13 @@ export interface AssistantTurn {
 }
 
 export const emptyTurn = (): AssistantTurn => ({ said: [], calls: [], details: [], reasoning: '' });
+
+/** Adds a thought to a turn. One without our mark cannot be returned to a provider, and is left out. */
+export function addThought(turn: AssistantTurn, kept: KeptReasoning | undefined): void {
+  if (kept === undefined) return;
+  turn.reasoning += kept.text;
+  turn.details.push(...kept.details);
+}
 
 /**
  * Writes a turn as a message. A turn without text or calls, such as an interrupted thought, is left out: providers

@@ -11,14 +11,11 @@ export type ChunkDelta = NonNullable<ChatChunk['choices'][number]>['delta'];
 export type AnswerUsage = ChatCompletion['usage'];
 export type StreamedError = ErrorEnvelope<string>['error'];
 
-/** Most characters of one event: an answer is never larger than that. */
-const maxEventChars = 32 * 1024 * 1024;
-
 export interface ChunkListener {
   chunk(chunk: AnswerChunk): void;
 }
 
-/** Reads the bytes of a streamed chat answer, split anywhere, as chunks. */
+/** Reads the bytes of a streamed chat answer, split anywhere, as chunks. Its caller bounds the answer. */
 export class ChatStreamReader {
   readonly #decoder = new TextDecoder();
   readonly #parser: SseParser;
@@ -27,7 +24,7 @@ export class ChatStreamReader {
 
   constructor(listener: ChunkListener) {
     this.#parser = new SseParser({
-      maxEventChars,
+      maxEventChars: Number.POSITIVE_INFINITY,
       onEvent: (event) => {
         if (event === '[DONE]') this.#isDone = true;
         if (this.#isDone) return;

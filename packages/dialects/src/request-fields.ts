@@ -1,5 +1,5 @@
 import { type ChatBody, unreadable } from './chat-body.ts';
-import { asNumber, asObject, asString, type JsonObject } from './json.ts';
+import { asArray, asNumber, asObject, asString, type JsonObject } from './json.ts';
 import { outputWithin } from './offered-model.ts';
 import type { Models } from './translation.ts';
 
@@ -10,11 +10,20 @@ export function requestObject(value: unknown): JsonObject {
   return request;
 }
 
-/**
- * Reads the fields that a request of either dialect has in common with a chat. Their limit of the output has its own
- * name in each. Throws `invalid_request` if no model is named.
- */
-export function commonFields(request: JsonObject, maxTokens: unknown, models: Models): Omit<ChatBody, 'messages'> {
+/** The fields that a dialect names in its own way. */
+interface OwnFields {
+  readonly maxTokens: unknown;
+  readonly topK?: unknown;
+  readonly stop?: unknown;
+}
+
+/** Reads the fields that a request has in common with a chat. Throws `invalid_request` if no model is named. */
+export function commonFields(
+  request: JsonObject,
+  { maxTokens, topK, stop }: OwnFields,
+  models: Models,
+): Omit<ChatBody, 'messages'> {
+  const stops = (asArray(stop) ?? []).filter((each) => typeof each === 'string');
   const name = asString(request.model);
   if (name === undefined || name === '') throw unreadable('`model` must be the id of a model.', 'model');
   const model = models.resolve(name);
@@ -23,6 +32,8 @@ export function commonFields(request: JsonObject, maxTokens: unknown, models: Mo
     max_tokens: outputWithin(asNumber(maxTokens), models.find(model)),
     temperature: asNumber(request.temperature),
     top_p: asNumber(request.top_p),
+    top_k: asNumber(topK),
+    stop: stops.length === 0 ? undefined : stops,
     // Not of these dialects, but dropping it would send content where it forbids.
     ...(request.provider == null ? {} : { provider: request.provider as ChatBody['provider'] }),
     ...(request.stream === true ? { stream: true, stream_options: { include_usage: true } } : {}),

@@ -7,6 +7,7 @@ import {
   verifySnp,
   verifyTdx,
 } from '@sotto/attestation';
+import { hashFile } from '@sotto/attestation/measure';
 import {
   acpiDigests,
   acpiFiles,
@@ -122,7 +123,7 @@ const providerDocuments = Object.entries(providerEvidence).map(([family, evidenc
 const receipt = vectorText('near/chat_signature_eip191.json');
 
 const acpiTables = vectorInflated('measure/qemu_q35_2_vcpus_tables').slice(0, 9000);
-const bootFiles = { kernel: madeKernel(), initrd: madeInitrd(), commandLine: '' };
+const bootFiles = { kernel: madeKernel(), initrd: hashFile([madeInitrd()]), commandLine: '' };
 const memory = memoryMap(2 ** 31);
 
 interface EvidenceReader extends Pick<FuzzTarget, 'name' | 'share' | 'seeds'> {

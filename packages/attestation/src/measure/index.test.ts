@@ -7,6 +7,7 @@ import { madeFirmware, madeInitrd, madeKernel, tdxSections } from '../testing/ma
 import { vectorBytes, vectorDstackQuote, vectorInflated, vectorJson } from '../testing/vectors.ts';
 import {
   compareWithRecorded,
+  hashFile,
   MeasureError,
   measureBoot,
   measureDstack,
@@ -16,7 +17,7 @@ import {
 } from './index.ts';
 
 const commandLine = `root=/dev/mapper/root dstack.rootfs_hash=${'ab'.repeat(32)}`;
-const files = { kernel: madeKernel(), initrd: madeInitrd(), commandLine };
+const files = { kernel: madeKernel(), initrd: hashFile([madeInitrd()]), commandLine };
 const machine: TdxMachineOptions = {
   ...files,
   firmware: madeFirmware(),

@@ -1,6 +1,6 @@
-import { type Bytes, fromHex, ownBytes, toHex } from '../bytes.ts';
+import { fromHex, ownBytes, toHex } from '../bytes.ts';
 import { Refusal } from '../refusal.ts';
-import type { DirectBoot } from './direct-boot.ts';
+import type { DirectBoot, HashedFile } from './direct-boot.ts';
 import { maximumFirmware, readFirmware } from './firmware.ts';
 import { type DstackMeasurement, readDstackMachine, recordedValues } from './recorded-machine.ts';
 import { cpuSignature } from './snp/cpu-types.ts';
@@ -12,6 +12,7 @@ import { mrTd } from './tdx/mr-td.ts';
 import { acpiDigests, commandLineEvents, extended, kernelEvents, platformEvents } from './tdx/registers.ts';
 import { tdSectionsOf } from './tdx/td-sections.ts';
 
+export { type HashedFile, hashFile } from './direct-boot.ts';
 export type { DstackMeasurement } from './recorded-machine.ts';
 export { cpuTypes } from './snp/cpu-types.ts';
 export { tdxMachines } from './tdx/machines.ts';
@@ -24,7 +25,8 @@ export class MeasureError extends Error {
 /** The files of a direct boot. */
 export interface BootFiles {
   readonly kernel: Uint8Array;
-  readonly initrd: Uint8Array;
+  /** Made by `hashFile`. */
+  readonly initrd: HashedFile;
   readonly commandLine: string;
 }
 
@@ -118,15 +120,13 @@ const bootRegisters = (boot: DirectBoot, memory: number) => ({
 
 const register = (events: readonly Uint8Array[]): string => toHex(extended(events));
 
-/** Larger than any kernel or initrd that QEMU places below 4 GiB. */
-const maximumFile = 0x8000_0000;
+/** Larger than any kernel that QEMU places below 4 GiB. */
+const maximumKernel = 0x8000_0000;
 
 const directBoot = ({ kernel, initrd, commandLine }: BootFiles): DirectBoot => {
   if (commandLine.includes('\0')) throw new Refusal('the command line has a zero byte');
-  return { kernel: asBytes(kernel, 'the kernel'), initrd: asBytes(initrd, 'the initrd'), commandLine };
+  return { kernel: ownBytes(kernel, 'the kernel', maximumKernel), initrd, commandLine };
 };
-
-const asBytes = (bytes: Uint8Array, what: string): Bytes => ownBytes(bytes, what, maximumFile);
 
 function measured<T>(compute: () => T): T {
   try {

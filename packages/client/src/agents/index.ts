@@ -1,20 +1,5 @@
-import { type Agent, claude, cline, codex, continueCli, gemini, goose, opencode, pi, qwen } from './known-agents.ts';
-
-export type { Agent, AgentStart } from './known-agents.ts';
+export { type Agent, type AgentStart, agents } from './known-agents.ts';
 export { besideProxies, proxyInTheWay } from './proxy-variables.ts';
-
-/** The agents that `sotto run` can start, by the name that it takes. */
-export const agents: Readonly<Record<string, Agent>> = {
-  claude,
-  codex,
-  gemini,
-  opencode,
-  cline,
-  continue: continueCli,
-  pi,
-  qwen,
-  goose,
-};
 
 /**
  * Variables by which agents reach services of other companies. They are left out of the agent's environment: with them, it would

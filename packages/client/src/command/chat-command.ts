@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { ChatStreamReader } from '@sotto/dialects';
 import { asString, headerNames, operationPaths, parseJson } from '@sotto/wire';
+import { bounded, readText } from '../bounded-body.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import type { EnclaveExchange } from '../enclave/enclave-exchange.ts';
 import { ClientError } from '../errors.ts';
@@ -139,7 +140,7 @@ async function turn(
     const answer = await exchange.ask({ method: 'POST', path: operationPaths.chat, header, body, signal });
     if (answer.status !== 200) {
       fail(
-        errorIn(await answer.toResponse().text()) ?? `The service answered with status ${answer.status}.`,
+        errorIn(await readText(answer.body, signal)) ?? `The service answered with status ${answer.status}.`,
         answer.status,
       );
       return messages.slice(0, -1);
@@ -153,7 +154,7 @@ async function turn(
         show(text);
       },
     });
-    for await (const piece of answer.body) reader.push(piece);
+    for await (const piece of bounded(answer.body)) reader.push(piece);
     reader.end();
     show('\n');
     if (failure !== undefined) fail(failure);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,17 @@ describe('sotto measure', () => {
     expect(pinned((await measure(...tdx)).out, 'tdx')).toMatchObject([{ rtmr1, rtmr2 }]);
   });
 
+  it('measures an initrd of several pieces as one', async () => {
+    const large = Buffer.alloc(2.5 * 1024 * 1024, 'a large initrd');
+    const args = ['boot', '--image', folder, '--initrd', write('large', large), '--memory', '4G'];
+    const { rtmr2 } = JSON.parse((await measure(...args)).out) as { rtmr2: string };
+    const digest = createHash('sha384').update(large).digest('hex');
+    const line = createHash('sha384').update(Buffer.from(`root=/dev/mapper/root initrd=initrd\0`, 'utf16le'));
+    const extended = (before: Buffer, event: Buffer): Buffer =>
+      createHash('sha384').update(before).update(event).digest();
+    expect(rtmr2).toBe(extended(extended(Buffer.alloc(48), line.digest()), Buffer.from(digest, 'hex')).toString('hex'));
+  });
+
   it('says which registers of a recording differ', async () => {
     const { code, note, out } = await measure(...tdx, '--recorded', recorded);
     expect(code).toBe(1);
@@ -94,8 +106,8 @@ describe('sotto measure', () => {
   });
 
   it.each<[string, readonly string[], RegExp]>([
-    ['no kind', [], /^Pass what to measure: one of sev-snp, tdx, boot, dstack\./],
-    ['another kind', ['sgx'], /^Pass what to measure/],
+    ['no kind', [], /^Write one of sev-snp, tdx, boot, dstack after `sotto measure`\./],
+    ['another kind', ['sgx'], /^Write one of sev-snp/],
     ['an option of another kind', [...tdx, '--cpu', 'EPYC'], /^`sotto measure tdx` does not take --cpu\./],
     ['an argument', [...snp, 'more'], /^"more" is not an option\./],
     ['no firmware', ['sev-snp', '--image', folder, '--vcpus', '1', '--cpu', 'EPYC'], /^--firmware is missing\./],
@@ -109,6 +121,11 @@ describe('sotto measure', () => {
       'a number that is none',
       [...snp, '--guest-features', 'on'],
       /^--guest-features must be a whole number; got "on"\./,
+    ],
+    [
+      'a file without an end',
+      [...snp, '--firmware', '/dev/zero'],
+      /^--firmware \/dev\/zero: it has more than 256 MiB\./,
     ],
     ['a memory without a unit', [...tdx, '--memory', '4096'], /^--memory must be a size such as 4G or 4096M/],
     ['no recording', ['dstack'], /^FILE is missing\./],

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   type BootFiles,
   compareWithRecorded,
   cpuTypes,
+  hashFile,
   MeasureError,
   measureBoot,
   measureDstack,
@@ -14,7 +14,8 @@ import {
 import { parseJson } from '@sotto/wire';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { withSnp, withTdx } from '../pins/pins-with.ts';
-import { onlyOne, readBytes, readPinsFile, readText, required } from './settings.ts';
+import { onlyOne, piecesOf, readBytes, readPinsFile, readText, required } from './settings.ts';
+import { noFiles, readStep, type Step } from './steps.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const measureHelp = `sotto measure KIND: compute what the hardware of a build reports, and print pins for \`sotto verify --pins\`.
@@ -71,9 +72,7 @@ interface Measured {
   readonly pin?: Readonly<Record<string, string>>;
 }
 
-interface Kind {
-  /** The options that it takes. Another would be ignored, and its user would believe that it counts. */
-  readonly takes: readonly Option[];
+interface Kind extends Step<Option> {
   readonly run: (values: Values, files: readonly string[], terminal: Terminal) => Measured;
 }
 
@@ -81,7 +80,7 @@ const bootOptions = ['image', 'kernel', 'initrd', 'cmdline'] as const;
 const pinOptions = ['name', 'pins'] as const;
 const machineOptions = [...bootOptions, ...pinOptions, 'recorded', 'firmware', 'vcpus'] as const;
 
-const kinds: ReadonlyMap<string, Kind> = new Map([
+const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['sev-snp', { takes: [...machineOptions, 'cpu', 'host-data', 'guest-features'], run: sevSnpPins }],
   ['tdx', { takes: [...machineOptions, 'machine', 'memory', 'acpi-tables'], run: tdxPins }],
   ['boot', { takes: [...bootOptions, 'memory'], run: bootRegisters }],
@@ -90,13 +89,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 
 /** Runs `sotto measure KIND`. */
 export async function measureCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-  const [name = '', ...files] = positionals;
-  const kind = kinds.get(name);
-  if (kind === undefined) throw new UsageError(`Pass what to measure: one of ${[...kinds.keys()].join(', ')}.`);
-  const ignored = (Object.keys(values) as Option[]).find((option) => !kind.takes.includes(option));
-  if (ignored !== undefined) throw new UsageError(`\`sotto measure ${name}\` does not take --${ignored}.`);
-  if (name !== 'dstack' && files.length > 0) throw new UsageError(`"${files[0]}" is not an option.`);
+  const { step: kind, values, files } = readStep('measure', args, { options, steps: kinds });
+  if (kind.run !== dstackPins) noFiles(files);
   try {
     const { shown, pin } = kind.run(values, files, terminal);
     const agrees = pin === undefined || values.recorded === undefined || compare(terminal, pin, values.recorded);
@@ -178,7 +172,7 @@ function bootFiles({ image, ...values }: Values): BootFiles {
   if (kernel === undefined || initrd === undefined || cmdline === undefined) throw new UsageError('Pass --image.');
   return {
     kernel: readBytes(...kernel),
-    initrd: readBytes(...initrd),
+    initrd: hashFile(piecesOf(...initrd)),
     commandLine: readText(...cmdline).replace(/\n$/, ''),
   };
 }

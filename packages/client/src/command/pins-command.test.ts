@@ -269,8 +269,8 @@ it.each<[string, string[], RegExp]>([
   ],
   ['a folder that is not there', ['add', root, '--pins', `${files.fresh()}/x`], /cannot be created \(ENOENT\)/],
   ['a link to nothing', ['add', root, '--pins', danglingLink], /is a link to a file that does not exist/],
-  ['another word', ['remove'], /^Pass what to do: add or show/],
-  ['an option that show does not take', ['show', '--identity', 'i'], /does not take identity/],
+  ['another word', ['remove'], /^Write one of add, show after `sotto pins`\./],
+  ['an option that show does not take', ['show', '--identity', 'i'], /does not take --identity/],
 ])('is refused with %s', async (_, args, message) => {
   const { terminal, said } = recordingTerminal();
   expect(await sotto(terminal, ['pins', ...args])).toBe(2);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import type { parseArgs } from 'node:util';
 import { timeSchema } from '@sotto/attestation';
 import { parseJson } from '@sotto/wire';
 import { type ClientPins, problemOfPins } from '../pins/client-pins.ts';
@@ -12,6 +12,7 @@ import { trustedRootDate } from '../releases/trusted-root.ts';
 import { explainPins } from './explain-pins.ts';
 import { replacingFile } from './replace-file.ts';
 import { onlyOne, readPinsFile, readText, required } from './settings.ts';
+import { noFiles, readStep, type Step } from './steps.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const pinsHelp = `sotto pins: pin the machines of releases that a public log has. It needs no network.
@@ -48,6 +49,12 @@ const options = {
   'allow-older': { type: 'boolean' },
 } as const;
 
+type Option = keyof typeof options;
+const steps: ReadonlyMap<string, Step<Option> & { readonly adds: boolean }> = new Map([
+  ['add', { takes: Object.keys(options) as Option[], adds: true }],
+  ['show', { takes: ['pins'], adds: false }],
+]);
+
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
 /** Runs `sotto pins add` and `sotto pins show`. `now` is in Unix ms, for tests. */
@@ -56,16 +63,11 @@ export async function pinsCommand(
   args: readonly string[],
   now: () => number = Date.now,
 ): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-  const [name = '', ...files] = positionals;
-  if (name === 'show') {
-    const ignored = Object.keys(values).find((each) => each !== 'pins') ?? files[0];
-    if (ignored !== undefined) throw new UsageError(`\`sotto pins show\` does not take ${ignored}.`);
-    terminal.out(`${explainPins(readPinsFile(values.pins), now()).join('\n')}\n`);
-    return 0;
-  }
-  if (name !== 'add') throw new UsageError('Pass what to do: add or show.');
-  return addRelease(terminal, onlyOne('BUNDLE', files), values, now());
+  const { step, values, files } = readStep('pins', args, { options, steps });
+  if (step.adds) return addRelease(terminal, onlyOne('BUNDLE', files), values, now());
+  noFiles(files);
+  terminal.out(`${explainPins(readPinsFile(values.pins), now()).join('\n')}\n`);
+  return 0;
 }
 
 async function addRelease(terminal: Terminal, bundle: string, values: Values, now: number): Promise<ExitCode> {

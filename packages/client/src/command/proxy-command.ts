@@ -1,11 +1,13 @@
 import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { proxyInTheWay } from '../agents/index.ts';
+import { readPrices } from '../bill/price-list.ts';
+import { askForModels } from '../private/private-exchange.ts';
 import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { anonymousHelp, anonymousOptions } from './purse-command.ts';
-import { costHelp, costOptions, RunCosts, readCostTerms, readListedPrices } from './run-costs.ts';
+import { costHelp, costOptions, RunCosts, readCostTerms } from './run-costs.ts';
 import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
@@ -58,7 +60,8 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   if (typeof client === 'number') return client;
   const isMetered = terms.cap !== undefined || terms.billFile !== undefined;
   try {
-    const prices = isMetered ? await readListedPrices(client.exchange) : [];
+    // Without prices, no savings are shown.
+    const prices = isMetered ? (readPrices((await askForModels(client.exchange)).list)?.prices ?? []) : [];
     const costs = isMetered ? new RunCosts({ ...terms, terminal, client, prices, notesTurns: true }) : undefined;
     const exchange = withWarmCaches(isWarm, costs ?? client.exchange, client);
     const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import type { parseArgs } from 'node:util';
 import type { GatewayPins } from '@sotto/attestation';
 import { parseJson, problemOf } from '@sotto/wire';
 import { LogError, signInto } from '../releases/log/log-folder.ts';
@@ -8,6 +8,7 @@ import { noteKeyText, noteSigner, noteSignerText, readNoteSigner } from '../rele
 import { ReleaseRefusal } from '../releases/refusal.ts';
 import { minimumFirmwareSchema, type ReleaseStatement, readStatement, statementText } from '../releases/statement.ts';
 import { onlyOne, readKeyFile, readPinsFile, readText, required } from './settings.ts';
+import { noFiles, readStep, type Step } from './steps.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const releaseHelp = `sotto release: for operators, make a release whose machines users pin with \`sotto pins add\`.
@@ -53,13 +54,11 @@ const options = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
-interface Step {
-  /** The options that it takes. Another would be ignored, and its user would believe that it counts. */
-  readonly takes: readonly (keyof typeof options)[];
+interface ReleaseStep extends Step<keyof typeof options> {
   readonly run: (terminal: Terminal, values: Values, files: readonly string[], now: number) => void;
 }
 
-const steps: ReadonlyMap<string, Step> = new Map([
+const steps: ReadonlyMap<string, ReleaseStep> = new Map<string, ReleaseStep>([
   [
     'statement',
     { takes: ['version', 'commit', 'pins', 'registry', 'image', 'time', 'minimum-firmware'], run: printStatement },
@@ -74,12 +73,7 @@ export async function releaseCommand(
   args: readonly string[],
   now: () => number = Date.now,
 ): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-  const [name = '', ...files] = positionals;
-  const step = steps.get(name);
-  if (step === undefined) throw new UsageError(`Pass what to do: one of ${[...steps.keys()].join(', ')}.`);
-  const ignored = (Object.keys(values) as (keyof typeof options)[]).find((option) => !step.takes.includes(option));
-  if (ignored !== undefined) throw new UsageError(`\`sotto release ${name}\` does not take --${ignored}.`);
+  const { step, values, files } = readStep('release', args, { options, steps });
   try {
     step.run(terminal, values, files, now());
     return 0;
@@ -92,7 +86,7 @@ export async function releaseCommand(
 }
 
 function printStatement(terminal: Terminal, values: Values, files: readonly string[], now: number): void {
-  if (files.length > 0) throw new UsageError(`"${files[0]}" is not an option.`);
+  noFiles(files);
   const { gateway } = values.pins === undefined ? { gateway: {} } : readPinsFile(values.pins);
   const { tdx, sev_snp, provider_registries: [registry, another] = [] } = gateway;
   const statement = statementText({

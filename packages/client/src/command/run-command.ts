@@ -4,10 +4,10 @@ import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
 import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
-import { autoModelId, isOwnSecret, parseModelReference } from '@sotto/wire';
+import { asObject, autoModelId, isOwnSecret, parseJson, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
-import { type ListedPrice, readPrices } from '../bill/price-list.ts';
-import { askForModels, type Exchange } from '../private/private-exchange.ts';
+import { readPrices } from '../bill/price-list.ts';
+import { askForModels } from '../private/private-exchange.ts';
 import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
 import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
@@ -89,12 +89,17 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   try {
     folder = await mkdtemp(join(tmpdir(), 'sotto-run-'));
     guard = guardRun(folder);
-    const listed = await listModels(client.exchange);
-    if (typeof listed === 'string') {
-      terminal.note(`${printable(listed)}\n`);
+    const { list, status, text } = await askForModels(client.exchange);
+    if (list === undefined) {
+      // A proxy between may answer with a page.
+      const error = asObject(asObject(parseJson(text))?.error);
+      terminal.note(
+        `${printable(`${error?.type ?? status}: ${error?.message ?? 'The models could not be listed.'}`)}\n`,
+      );
       return 1;
     }
-    const { models, prices } = listed;
+    const models = readOfferedModels(list);
+    const prices = readPrices(list)?.prices ?? [];
     const unlisted = unlistedModel(values.model, models) ?? unnamedModel(agent, values, models);
     if (unlisted !== undefined) {
       terminal.note(`${unlisted}\n`);
@@ -161,25 +166,6 @@ function agentOf(name: string | undefined): Agent {
   throw new UsageError(
     name === undefined ? `Name an agent: ${known}.` : `"${name}" is not an agent that this command knows: ${known}.`,
   );
-}
-
-interface Listed {
-  readonly models: readonly OfferedModel[];
-  readonly prices: readonly ListedPrice[];
-}
-
-/** The text models and all prices, or why they could not be read. */
-async function listModels(exchange: Exchange): Promise<Listed | string> {
-  const answer = await askForModels(exchange);
-  // A proxy between may answer with a page.
-  const listed: unknown = await answer
-    .toResponse()
-    .json()
-    .catch(() => undefined);
-  if (answer.status === 200 && listed !== undefined)
-    return { models: readOfferedModels(listed), prices: readPrices(listed)?.prices ?? [] };
-  const { error } = (listed ?? {}) as { readonly error?: { readonly type?: string; readonly message?: string } };
-  return `${error?.type ?? answer.status}: ${error?.message ?? 'The models could not be listed.'}`;
 }
 
 /**

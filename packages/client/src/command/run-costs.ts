@@ -3,10 +3,10 @@ import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/
 import { headerNames, operationAt } from '@sotto/wire';
 import { fetchReceipt } from '../bill/fetch-receipt.ts';
 import { OwnBill } from '../bill/own-bill.ts';
-import { type ListedPrice, readPrices } from '../bill/price-list.ts';
+import type { ListedPrice } from '../bill/price-list.ts';
 import type { Charge } from '../bill/read-bill.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
-import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
+import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import type { OpenService } from './open-service.ts';
 import { readText } from './settings.ts';
@@ -77,16 +77,6 @@ export interface RunCostsOptions extends CostTerms {
   readonly prices: readonly ListedPrice[];
   /** Whether to note what each chat cost. An agent's terminal is its own. */
   readonly notesTurns: boolean;
-}
-
-/** Returns the prices in the list of models. Empty if it cannot be read: then no savings are shown. */
-export async function readListedPrices(exchange: Exchange): Promise<readonly ListedPrice[]> {
-  const answer = await askForModels(exchange);
-  const listed: unknown = await answer
-    .toResponse()
-    .json()
-    .catch(() => undefined);
-  return readPrices(listed)?.prices ?? [];
 }
 
 /** Time in ms to wait for the last receipts when a run ends. */

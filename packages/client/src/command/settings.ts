@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { defaultFamilies } from '@sotto/wire';
 import { ClientError } from '../errors.ts';
 import { type ClientPins, readPins, shippedPins } from '../pins/client-pins.ts';
@@ -100,9 +100,35 @@ export function asUsage<T>(read: () => T): T {
 
 export const readText = (option: string, file: string): string => readBytes(option, file).toString('utf8');
 
+/** Bytes of a file that is held in memory, at most. */
+const maxFileBytes = 256 * 1024 * 1024;
+
+/** Reads a file into memory. Throws a `UsageError` if it cannot be read, or is too large. */
 export function readBytes(option: string, file: string): Buffer {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (const piece of piecesOf(option, file)) {
+    length += piece.length;
+    if (length > maxFileBytes) throw new UsageError(`${option} ${file}: it has more than 256 MiB.`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Yields a file of any size in pieces. Throws a `UsageError` if it cannot be read. */
+export function* piecesOf(option: string, file: string): Generator<Buffer> {
   try {
-    return readFileSync(file);
+    const descriptor = openSync(file, 'r');
+    try {
+      for (;;) {
+        const piece = Buffer.allocUnsafe(1024 * 1024);
+        const length = readSync(descriptor, piece);
+        if (length === 0) return;
+        yield piece.subarray(0, length);
+      }
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
     throw new UsageError(`${option} ${file}: ${whyUnreadable(error)}.`);
   }

@@ -1,5 +1,6 @@
 import { modelAnswerSchema, preferencesSchema, privacyClassSchema } from '@sotto/wire';
 import * as z from 'zod';
+import { Fresh } from '../fresh.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 
 // Only these fields are read, loosely: a newer service may send more.
@@ -46,48 +47,23 @@ export interface RoutingReaderOptions {
   readonly now: () => number;
 }
 
-/** Time in ms after which the facts are read again. */
-const freshMs = 5 * 60_000;
-/** Time in ms before facts that could not be read are asked for again. */
-const retryMs = 30_000;
-
 /** Reads the models and the preferences in effect from the control origin, and keeps them for five minutes. */
-export class RoutingReader {
-  readonly #options: RoutingReaderOptions;
-  #facts: Promise<RoutingFacts | undefined> = Promise.resolve(undefined);
-  #readAgainAt = 0;
+export const routingFacts = (options: RoutingReaderOptions): Fresh<RoutingFacts> =>
+  new Fresh({ read: () => askForFacts(options), now: options.now, freshMs: 5 * 60_000, retryMs: 30_000 });
 
-  constructor(options: RoutingReaderOptions) {
-    this.#options = options;
-  }
-
-  /** Resolves to undefined if they cannot be read. */
-  read(): Promise<RoutingFacts | undefined> {
-    const { now } = this.#options;
-    if (now() < this.#readAgainAt) return this.#facts;
-    this.#readAgainAt = now() + freshMs;
-    this.#facts = this.#ask().catch(() => {
-      this.#readAgainAt = now() + retryMs;
-      return undefined;
-    });
-    return this.#facts;
-  }
-
-  async #ask(): Promise<RoutingFacts> {
-    const { exchange, readEffective } = this.#options;
-    const [listed, effective] = await Promise.all([
-      askForModels(exchange).then((answer) => answer.toResponse().json()),
-      readEffective().then((answer) => answer.json()),
-    ]);
-    const { preferences } = effectiveSchema.parse(effective);
-    const routes = new Map(
-      listSchema.parse(listed).data.map(({ id, provider_routes }) => [
-        id,
-        provider_routes.map(({ provider, privacy_class: privacyClass, capabilities }) => ({
-          ...{ provider, privacyClass, hasTools: capabilities.tools },
-        })),
-      ]),
-    );
-    return { preferences, routesOf: (model) => routes.get(model) };
-  }
+async function askForFacts({ exchange, readEffective }: RoutingReaderOptions): Promise<RoutingFacts> {
+  const [{ list }, effective] = await Promise.all([
+    askForModels(exchange),
+    readEffective().then((answer) => answer.json()),
+  ]);
+  const { preferences } = effectiveSchema.parse(effective);
+  const routes = new Map(
+    listSchema.parse(list).data.map(({ id, provider_routes }) => [
+      id,
+      provider_routes.map(({ provider, privacy_class: privacyClass, capabilities }) => ({
+        ...{ provider, privacyClass, hasTools: capabilities.tools },
+      })),
+    ]),
+  );
+  return { preferences, routesOf: (model) => routes.get(model) };
 }

@@ -9,14 +9,15 @@ import {
   parseModelReference,
   privacyClassSchema,
   providerIdSchema,
-  SseParser,
 } from '@sotto/wire';
-import { answerFrom } from '../answer.ts';
+import { readText } from '../bounded-body.ts';
+import type { Fresh } from '../fresh.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
+import { eventsOf, headerOf, isEventStream, onePiece, rewritten } from '../proxy/rewritten-answer.ts';
 import { type Conversation, Conversations, type ConversationsOptions, type Served } from './conversations.ts';
 import { keptPolicy } from './kept-policy.ts';
-import { RoutingReader, type RoutingReaderOptions } from './routing-facts.ts';
+import { type RoutingFacts, type RoutingReaderOptions, routingFacts } from './routing-facts.ts';
 import { turnsOf } from './turns.ts';
 
 export type WarmExchangeOptions = RoutingReaderOptions & ConversationsOptions;
@@ -28,12 +29,12 @@ export type WarmExchangeOptions = RoutingReaderOptions & ConversationsOptions;
 export class WarmExchange implements Exchange {
   readonly #exchange: Exchange;
   readonly #conversations: Conversations;
-  readonly #routing: RoutingReader;
+  readonly #routing: Fresh<RoutingFacts>;
 
   constructor(options: WarmExchangeOptions) {
     this.#exchange = options.exchange;
     this.#conversations = new Conversations(options);
-    this.#routing = new RoutingReader(options);
+    this.#routing = routingFacts(options);
   }
 
   async ask(asked: AskedRequest): Promise<ContentAnswer> {
@@ -48,11 +49,10 @@ export class WarmExchange implements Exchange {
     if (provider === undefined) return this.#watched(asked, conversation, await this.#send(plain, conversation));
     const kept = { ...plain, body: JSON.stringify({ ...body, provider }) };
     const answer = await this.#send(kept, conversation);
-    const refused = answer.status === 200 ? undefined : answer.toResponse();
-    if (refused === undefined) return this.#watched(asked, conversation, answer);
-    if (!(await isUnplanned(refused.clone()))) return this.#watched(asked, conversation, answerFrom(refused));
+    if (answer.status === 200) return this.#watched(asked, conversation, answer);
+    const refusal = await readText(answer.body, asked.signal);
+    if (!isUnplanned(refusal)) return this.#watched(asked, conversation, rewritten(answer, onePiece(refusal)));
     // No provider was asked. The catalog changed, and the request must not fail by a policy that its user did not write.
-    await refused.body?.cancel();
     conversation.served = undefined;
     return this.#watched(asked, conversation, await this.#send(plain, conversation));
   }
@@ -60,7 +60,8 @@ export class WarmExchange implements Exchange {
   async #policyFor(body: JsonObject, served: Served | undefined): Promise<object | undefined> {
     const { id: model, suffix } = parseModelReference(asString(body.model) ?? '');
     if (served === undefined || suffix !== undefined || body.models != null) return undefined;
-    const facts = await this.#routing.read();
+    // Without them, the request stays as it is.
+    const facts = await this.#routing.read().catch(() => undefined);
     const needsTools = (asArray(body.tools)?.length ?? 0) > 0;
     return facts && keptPolicy({ provider: body.provider, needsTools, served, facts, model });
   }
@@ -83,12 +84,11 @@ export class WarmExchange implements Exchange {
     }
     conversation.served = servedBy(answer);
     // The next turn needs the facts. Control knows the time of a first turn already.
-    if (conversation.served !== undefined) void this.#routing.read();
+    if (conversation.served !== undefined) void this.#routing.read().catch(() => undefined);
     const forget = (): void => {
       if (!signal.aborted) conversation.served = undefined;
     };
-    const isStream = headerOf(answer, 'content-type')?.startsWith('text/event-stream') === true;
-    return isStream ? { ...answer, body: wholeStreamOr(answer.body, forget) } : answer;
+    return isEventStream(answer) ? { ...answer, body: wholeStreamOr(answer.body, forget) } : answer;
   }
 }
 
@@ -98,13 +98,8 @@ const isOfCaller: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 409, 4
 /** Refusals of a plan without a route. */
 const unplanned = /^(?:no_provider_route(?:_meets_\w+)?|privacy_boundary_not_met|provider_policy_conflict)$/;
 
-async function isUnplanned(answer: Response): Promise<boolean> {
-  const body = asObject(parseJson(await answer.text()));
-  return unplanned.test(asString(asObject(body?.error)?.type) ?? '');
-}
-
-const headerOf = ({ headers }: ContentAnswer, name: string): string | undefined =>
-  headers.find(([each]) => each === name)?.[1];
+const isUnplanned = (text: string): boolean =>
+  unplanned.test(asString(asObject(asObject(parseJson(text))?.error)?.type) ?? '');
 
 /** The provider that served an answer. Undefined for `other`, which does not say which one. */
 function servedBy(answer: ContentAnswer): Served | undefined {
@@ -116,26 +111,20 @@ function servedBy(answer: ContentAnswer): Served | undefined {
 
 /** Yields the same pieces. Calls `orElse` if the stream breaks off, ends without its last event, or reports an error. */
 async function* wholeStreamOr(pieces: AsyncIterable<Uint8Array>, orElse: () => void): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder();
   let isWhole = false;
-  let hasFailed = false;
-  const parser = new SseParser({
-    onEvent(event) {
-      if (event === '[DONE]') isWhole = true;
-      else if (event.includes('"error"')) hasFailed ||= asObject(parseJson(event))?.error !== undefined;
-    },
-  });
   try {
-    for await (const piece of pieces) {
-      parser.push(decoder.decode(piece, { stream: true }));
+    for await (const { piece, events } of eventsOf(pieces)) {
+      isWhole ||= events.includes('[DONE]');
       // Before it is passed on: the next turn may begin with it.
-      if (hasFailed) orElse();
+      if (events.some(isFailure)) orElse();
       yield piece;
     }
-    parser.end();
   } catch (error) {
     orElse();
     throw error;
   }
   if (!isWhole) orElse();
 }
+
+const isFailure = (event: string): boolean =>
+  event.includes('"error"') && asObject(parseJson(event))?.error !== undefined;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, type buildConnector, type Dispatcher, Pool, fetch as undiciFetch } from 'undici';
+import { maxAnswerBytes, readBounded } from '../bounded-body.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentChannel, Platform } from '../gateway/platform.ts';
 import { flag, optional, requireOptions, text } from '../options.ts';
@@ -119,7 +120,8 @@ function fetchThrough(relay: Relay | undefined): RelayedFetch {
     const answer = await undiciFetch(input, { ...(init as object), dispatcher });
     // Callers test for the global `Response`, and undici's own is another class. Its body is read here, because undici
     // cancels the body of an answer that nobody refers to.
-    const body = answer.body === null ? null : await answer.arrayBuffer();
+    const body = answer.body === null ? null : await readBounded(answer.body, maxAnswerBytes);
+    if (body === undefined) throw new Error(`the answer has more than ${maxAnswerBytes} bytes`);
     return new Response(body, { status: answer.status, headers: [...answer.headers] });
   };
   return { send: send as unknown as typeof fetch, close: () => void dispatcher.destroy() };

@@ -1,5 +1,14 @@
-import { headerNames, type Operation, operationAt, operationPaths, ServiceError, sentStatus } from '@sotto/wire';
+import {
+  headerNames,
+  type Operation,
+  operationAt,
+  operationPaths,
+  parseJson,
+  ServiceError,
+  sentStatus,
+} from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal, failureInsteadOf, isFinal } from '../answer.ts';
+import { readText } from '../bounded-body.ts';
 import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -37,11 +46,20 @@ export interface AskedRequest {
   readonly signal: AbortSignal;
 }
 
-/** Asks for the list of models. */
-export const askForModels = (exchange: Exchange): Promise<ContentAnswer> => {
+/** The answer to a request for the list of models. */
+export interface ModelsAnswer extends Pick<ContentAnswer, 'status' | 'headers'> {
+  readonly text: string;
+  /** Undefined if the answer has none. */
+  readonly list: unknown;
+}
+
+export async function askForModels(exchange: Exchange): Promise<ModelsAnswer> {
   const { signal } = new AbortController();
-  return exchange.ask({ method: 'GET', path: '/v1/models', header: () => undefined, body: '', signal });
-};
+  const asked = { method: 'GET', path: '/v1/models', header: () => undefined, body: '', signal };
+  const { status, headers, body } = await exchange.ask(asked);
+  const text = await readText(body);
+  return { status, headers, text, list: status === 200 ? parseJson(text) : undefined };
+}
 
 /**
  * Carries requests out privately. It gets a ticket from the control origin, then sends the content to the verified

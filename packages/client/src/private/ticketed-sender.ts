@@ -1,5 +1,6 @@
-import { headerNames, ServiceError, type TicketRequest } from '@sotto/wire';
+import { asObject, headerNames, parseJson, ServiceError, type TicketRequest } from '@sotto/wire';
 import { answerFrom, answerOfFailure, withoutNoRetry } from '../answer.ts';
+import { readText } from '../bounded-body.ts';
 import { relayedRefusal } from '../enclave/relayed-refusal.ts';
 import { ClientError } from '../errors.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
@@ -61,12 +62,15 @@ export class TicketedSender {
       throw new ServiceError('no_provider_route_meets_privacy', { message: inClear });
     const answer = await this.#sendOnce(request, ticket);
     if (ticket.isFresh || answer.status !== 401) return answer;
-    const refused = answer.toResponse();
-    if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
+    const text = await readText(answer.body, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (text === undefined) return answerFrom(answerOfFailure(new ClientError('answer_lost')));
+    const { status, headers } = answer;
+    if (!isRefusedTicket(text))
+      return answerFrom(new Response(text, { status, headers: headers.map(([...pair]) => pair) }));
     // A kept ticket may have become invalid: its key's limits or preferences changed. The broker refuses it before it
     // redeems the ticket or asks a provider, so nothing was bought. A broker that lies about it gets the same content twice.
     tickets.drop(bound);
-    await refused.body?.cancel();
     const fresh = await tickets.fresh(bound, signal);
     return fresh instanceof Response ? refusalOf(fresh, isSealed) : this.#sendOnce(request, fresh);
   }
@@ -98,8 +102,5 @@ const inClear =
   'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +
   '`minimum_privacy: "e2ee"` in `provider`. It was not sent.';
 
-async function isRefusedTicket(answer: Response): Promise<boolean> {
-  const body: unknown = await answer.json().catch(() => undefined);
-  const { error } = (body ?? {}) as { readonly error?: { readonly type?: unknown } };
-  return error?.type === 'invalid_ticket';
-}
+const isRefusedTicket = (text: string): boolean =>
+  asObject(asObject(parseJson(text))?.error)?.type === 'invalid_ticket';

@@ -1,21 +1,16 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { KeySet } from '@sotto/attestation';
 import { parseExact } from '@sotto/dialects';
-import { asObject, errorEnvelope, headerNames, operationAt, sseFrame } from '@sotto/wire';
-import { answerFrom, answerOfFailure, localId } from '../answer.ts';
-import { readBounded } from '../bounded-body.ts';
+import { asObject, headerNames, operationAt } from '@sotto/wire';
 import { secureRandom, toHex, utf8 } from '../e2ee/bytes.ts';
 import { sha256Of } from '../enclave/enclave-exchange.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
-import { eventsAnew, isEventStream, onePiece, rewritten } from '../proxy/rewritten-answer.ts';
+import { eventsAnew, isEventStream, rewritten, rewrittenWhole } from '../proxy/rewritten-answer.ts';
 import { type ReceiptProofParts, type SeenExchange, unprovenBecause } from './receipt-proof.ts';
 import { isOnlyShown } from './shown-fields.ts';
 import { ToolCallGate } from './tool-call-gate.ts';
-
-/** Bytes of an answer that is not streamed, at most. */
-const maxWholeBytes = 64 * 1024 * 1024;
 
 /** One request that was sent, with the way to its proof. */
 interface Sent {
@@ -67,30 +62,20 @@ function gated({ status, body }: ContentAnswer, { prove }: Sent): AsyncIterable<
     event: (event) => gate.take(event),
     async end() {
       if (!gate.holds) return '';
-      const reason = gate.isOverfull ? tooLarge : await prove({ status, responseSha256: toHex(hash.digest()) });
-      return reason === undefined ? gate.release() : failureEvent(unproven(reason));
+      const reason = await prove({ status, responseSha256: toHex(hash.digest()) });
+      if (reason !== undefined) throw unproven(reason);
+      return gate.release();
     },
   });
 }
 
-const tooLarge = 'it is larger than the client holds back';
-
-const failureEvent = ({ code: type, message, param }: ClientError): string =>
-  sseFrame(JSON.stringify(errorEnvelope({ type, message, param }, localId())));
-
-async function whole(answer: ContentAnswer, { prove }: Sent, signal: AbortSignal): Promise<ContentAnswer> {
-  const { status } = answer;
-  const bytes = await readBounded(answer.body, maxWholeBytes, signal).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    return new ClientError('answer_lost', undefined, { cause });
+const whole = (answer: ContentAnswer, { prove }: Sent, signal: AbortSignal): Promise<ContentAnswer> =>
+  rewrittenWhole(answer, signal, async (bytes) => {
+    const text = new TextDecoder().decode(bytes);
+    const read = asObject(parseExact(text));
+    if (read === undefined || !isOnlyShown(read)) {
+      const reason = await prove({ status: answer.status, responseSha256: sha256Of(bytes) });
+      if (reason !== undefined) throw unproven(reason);
+    }
+    return read === undefined ? text : JSON.stringify(read);
   });
-  if (bytes instanceof ClientError) return answerFrom(answerOfFailure(bytes));
-  if (bytes === undefined) return answerFrom(answerOfFailure(unproven(tooLarge)));
-  const text = new TextDecoder().decode(bytes);
-  const read = asObject(parseExact(text));
-  if (read === undefined || !isOnlyShown(read)) {
-    const reason = await prove({ status, responseSha256: sha256Of(bytes) });
-    if (reason !== undefined) return answerFrom(answerOfFailure(unproven(reason)));
-  }
-  return rewritten(answer, onePiece(read === undefined ? text : JSON.stringify(read)));
-}

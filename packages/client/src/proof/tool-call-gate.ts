@@ -2,9 +2,6 @@ import { parseExact } from '@sotto/dialects';
 import { asObject, sseDone, sseFrame } from '@sotto/wire';
 import { isOnlyShown } from './shown-fields.ts';
 
-/** Most characters that are held back: an answer is never larger than that. */
-const maxHeldChars = 32 * 1024 * 1024;
-
 /**
  * Lets the events of a streamed chat pass until the first that could call a tool. That one and all that follow are held.
  *
@@ -13,7 +10,6 @@ const maxHeldChars = 32 * 1024 * 1024;
  */
 export class ToolCallGate {
   #held: string[] = [];
-  #heldChars = 0;
   #isFailed = false;
 
   /** Whether something waits for the proof. */
@@ -21,14 +17,9 @@ export class ToolCallGate {
     return this.#held.length > 0;
   }
 
-  /** Whether more was held than an answer can have. */
-  get isOverfull(): boolean {
-    return this.#heldChars > maxHeldChars;
-  }
-
   /** Takes the data of one event. Returns the text that may go on now. */
   take(event: string): string {
-    if (this.#isFailed || this.isOverfull) return '';
+    if (this.#isFailed) return '';
     const isDone = event === '[DONE]';
     const chunk = isDone ? undefined : asObject(parseExact(event));
     if (chunk?.error != null) {
@@ -40,7 +31,6 @@ export class ToolCallGate {
     const text = isDone ? sseDone : sseFrame(chunk === undefined ? event : JSON.stringify(chunk));
     if (!this.holds && (isDone || (chunk !== undefined && isOnlyShown(chunk)))) return text;
     this.#held.push(text);
-    this.#heldChars += text.length;
     return '';
   }
 

@@ -6,6 +6,7 @@ import {
   type OfferedModel,
   readOfferedModels,
 } from '@sotto/dialects';
+import { Fresh } from '../fresh.ts';
 import { askForModels, type Exchange } from '../private/private-exchange.ts';
 
 export interface ModelCatalogOptions {
@@ -15,54 +16,38 @@ export interface ModelCatalogOptions {
   readonly now: () => number;
 }
 
-/** Time in ms after which the list is read again. */
-const freshMs = 5 * 60_000;
-/** Time in ms before a list that could not be read is asked for again. */
-const retryMs = 5_000;
-
 /** The service's models, read from the control origin when a dialect first needs them. */
 export class ModelCatalog {
   readonly #options: ModelCatalogOptions;
-  #models: ReadonlyMap<string, OfferedModel> = new Map();
-  #isRead = false;
-  #askAgainAt = 0;
-  #reading: Promise<void> | undefined;
+  readonly #models: Fresh<ReadonlyMap<string, OfferedModel>>;
 
   constructor(options: ModelCatalogOptions) {
     this.#options = options;
+    const { exchange, now } = options;
+    const read = async (): Promise<ReadonlyMap<string, OfferedModel>> => {
+      const { list } = await askForModels(exchange);
+      if (list === undefined) throw new Error('no list');
+      return new Map(readOfferedModels(list).map((model) => [model.id, model]));
+    };
+    this.#models = new Fresh({ read, now, freshMs: 5 * 60_000, retryMs: 5_000 });
   }
 
   /** Resolves when the list was read or could not be read. A list that is known but old is read in the background. */
   async ready(): Promise<void> {
-    if (this.#options.now() >= this.#askAgainAt) this.#reading ??= this.#read();
-    if (!this.#isRead) await this.#reading;
+    // A request that needs the list goes on without it: the service says what is wrong with it.
+    const reading = this.#models.read().catch(() => undefined);
+    if (this.#models.known === undefined) await reading;
   }
 
   /** The models in the order of the service. Empty if they could not be read. */
   get list(): readonly OfferedModel[] {
-    return [...this.#models.values()];
+    return [...(this.#models.known?.values() ?? [])];
   }
 
   get models(): Models {
     const { rules, fallback } = this.#options;
-    const names: ModelNames = { rules, fallback, isKnown: (id) => this.#models.has(id) };
-    return { resolve: (name) => catalogModel(name, names), find: (id) => this.#models.get(id) };
-  }
-
-  async #read(): Promise<void> {
-    const { exchange, now } = this.#options;
-    try {
-      const answer = await askForModels(exchange);
-      const listed: unknown = await answer.toResponse().json();
-      if (answer.status !== 200) throw new Error('no list');
-      this.#models = new Map(readOfferedModels(listed).map((model) => [model.id, model]));
-      this.#isRead = true;
-      this.#askAgainAt = now() + freshMs;
-    } catch {
-      // The request that needs the list goes on without it: the service says what is wrong with it.
-      this.#askAgainAt = now() + retryMs;
-    } finally {
-      this.#reading = undefined;
-    }
+    const find = (id: string): OfferedModel | undefined => this.#models.known?.get(id);
+    const names: ModelNames = { rules, fallback, isKnown: (id) => find(id) !== undefined };
+    return { resolve: (name) => catalogModel(name, names), find };
   }
 }

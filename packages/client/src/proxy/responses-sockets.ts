@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parseExact } from '@sotto/dialects';
-import { asObject, asString, type JsonObject, parseJson, ServiceError, SseParser } from '@sotto/wire';
+import { asObject, asString, type JsonObject, parseJson, ServiceError } from '@sotto/wire';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { answerOfRefusal } from '../answer.ts';
+import { readText } from '../bounded-body.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { RequireCaller } from './local-caller.ts';
+import { eventsOf, headerOf, isEventStream } from './rewritten-answer.ts';
 import type { ServeDialect } from './serve-dialects.ts';
 
 export interface SocketOptions {
@@ -112,23 +114,15 @@ const onlyCreate =
   'A message must be JSON with the `type` `response.create`, and without a `stream_id`: open a socket for each conversation.';
 
 async function passOn(answer: ContentAnswer, opened: WebSocket): Promise<void> {
-  const header = (name: string): string | undefined => answer.headers.find(([each]) => each === name)?.[1];
-  if (!header('content-type')?.startsWith('text/event-stream')) {
-    const { error } = asObject(parseJson(await answer.toResponse().text())) ?? {};
-    return send(opened, errorEvent(answer.status, asObject(error) ?? {}, header('retry-after')));
+  if (!isEventStream(answer)) {
+    const { error } = asObject(parseJson(await readText(answer.body))) ?? {};
+    return send(opened, errorEvent(answer.status, asObject(error) ?? {}, headerOf(answer, 'retry-after')));
   }
-  const decoder = new TextDecoder();
-  let events: string[] = [];
-  const parser = new SseParser({ onEvent: (event) => void events.push(event) });
-  for await (const piece of answer.body) {
-    parser.push(decoder.decode(piece, { stream: true }));
+  for await (const { events } of eventsOf(answer.body)) {
     // The service only kept the connection alive.
     if (events.length === 0) opened.ping();
     for (const event of events) await send(opened, event);
-    events = [];
   }
-  parser.end();
-  for (const event of events) await send(opened, event);
 }
 
 /** Resolves when the message has left. A tool that reads slowly slows the service down, too. */

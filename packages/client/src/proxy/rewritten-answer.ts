@@ -1,13 +1,19 @@
 import { Readable } from 'node:stream';
-import { SseParser } from '@sotto/wire';
-import { utf8 } from '../e2ee/bytes.ts';
+import { errorEnvelope, SseEventTooLargeError, SseParser, sseFrame } from '@sotto/wire';
+import { answerFrom, answerOfFailure, localId } from '../answer.ts';
+import { bounded, maxAnswerBytes, readWhole } from '../bounded-body.ts';
+import { type Bytes, utf8 } from '../e2ee/bytes.ts';
+import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 
 /** Headers that describe the bytes of the body that the service sent. */
 const ofBytes = new Set(['content-length', 'content-encoding']);
 
 /** Returns the answer with another body. */
-export function rewritten({ status, headers }: ContentAnswer, body: AsyncIterable<Uint8Array>): ContentAnswer {
+export function rewritten(
+  { status, headers }: Pick<ContentAnswer, 'status' | 'headers'>,
+  body: AsyncIterable<Uint8Array>,
+): ContentAnswer {
   const kept = headers.filter(([name]) => !ofBytes.has(name));
   return {
     status,
@@ -20,8 +26,58 @@ export function rewritten({ status, headers }: ContentAnswer, body: AsyncIterabl
   };
 }
 
-export const isEventStream = ({ headers }: ContentAnswer): boolean =>
-  headers.some(([name, value]) => name === 'content-type' && /^text\/event-stream\b/i.test(value));
+/**
+ * Reads a whole answer, and returns it with the text that `write` makes of it. A body that breaks off or is too large, and a
+ * failure of `write`, become an error in its place: a broken connection would say nothing.
+ */
+export async function rewrittenWhole(
+  answer: ContentAnswer,
+  signal: AbortSignal,
+  write: (bytes: Bytes) => string | Promise<string>,
+): Promise<ContentAnswer> {
+  try {
+    return rewritten(answer, onePiece(await write(await readWhole(answer.body, signal))));
+  } catch (error) {
+    signal.throwIfAborted();
+    return answerFrom(answerOfFailure(lossOf(error)));
+  }
+}
+
+/** The failure of an answer that could not be read to its end. */
+export const lossOf = (error: unknown): ClientError =>
+  error instanceof ClientError ? error : new ClientError('answer_lost', undefined, { cause: error });
+
+/** The value of a header of an answer, by its name in lower case. */
+export const headerOf = ({ headers }: ContentAnswer, name: string): string | undefined =>
+  headers.find(([each]) => each === name)?.[1];
+
+export const isEventStream = (answer: ContentAnswer): boolean =>
+  /^text\/event-stream\b/i.test(headerOf(answer, 'content-type') ?? '');
+
+/** A piece of a stream, with the data of the events that it completes. The last one may have no bytes. */
+interface EventPiece {
+  readonly piece: Uint8Array;
+  readonly events: readonly string[];
+}
+
+/** Reads a stream of events. Throws `answer_too_large` for an event that is. */
+export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<EventPiece> {
+  const decoder = new TextDecoder();
+  let events: string[] = [];
+  const parser = new SseParser({ maxEventChars: maxAnswerBytes, onEvent: (event) => void events.push(event) });
+  try {
+    for await (const piece of body) {
+      parser.push(decoder.decode(piece, { stream: true }));
+      yield { piece, events };
+      events = [];
+    }
+    parser.push(decoder.decode());
+    parser.end();
+  } catch (error) {
+    throw error instanceof SseEventTooLargeError ? new ClientError('answer_too_large') : error;
+  }
+  if (events.length > 0) yield { piece: new Uint8Array(), events };
+}
 
 /** How each event of a stream is written anew. */
 export interface EventWriter {
@@ -33,31 +89,23 @@ export interface EventWriter {
   end?(): Promise<string>;
 }
 
-/** Characters of one event, at most: an answer is never larger than that. */
-const maxEventChars = 64 * 1024 * 1024;
 /** Programs give up an answer from which nothing comes. */
 const comment = ': waiting\n\n';
 
-/** Writes the events of a stream anew: something for each piece that arrives. */
+/** Writes the events of a stream anew: something for each piece that arrives. Its last event is an error if it is too large. */
 export async function* eventsAnew(body: AsyncIterable<Uint8Array>, writer: EventWriter): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder();
-  let out = '';
-  const parser = new SseParser({
-    maxEventChars,
-    onEvent: (event) => {
-      out += writer.event(event);
-    },
-  });
-  for await (const piece of body) {
-    writer.bytes?.(piece);
-    parser.push(decoder.decode(piece, { stream: true }));
-    yield utf8(out === '' ? comment : out);
-    out = '';
+  try {
+    for await (const { piece, events } of eventsOf(bounded(body))) {
+      writer.bytes?.(piece);
+      yield utf8(events.map((event) => writer.event(event)).join('') || comment);
+    }
+    const last = (await writer.end?.()) ?? '';
+    if (last !== '') yield utf8(last);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    const { code: type, message, param } = error;
+    yield utf8(sseFrame(JSON.stringify(errorEnvelope({ type, message, param }, localId()))));
   }
-  parser.push(decoder.decode());
-  parser.end();
-  out += (await writer.end?.()) ?? '';
-  if (out !== '') yield utf8(out);
 }
 
 export async function* onePiece(text: string): AsyncGenerator<Uint8Array> {

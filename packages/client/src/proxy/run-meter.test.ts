@@ -32,6 +32,57 @@ async function asked(provider: unknown) {
   return { status: answered.status, text: await answered.toResponse().text(), chats };
 }
 
+/** A run with a cap, at a service whose price may change. */
+function runAt(cap: bigint) {
+  const service = { price: 1, now: 0, lists: 0 };
+  const exchange = {
+    async ask({ path }: AskedRequest) {
+      const pricing = { input: service.price, output: service.price };
+      if (path !== '/v1/models') {
+        const usage = { prompt_tokens: 50, completion_tokens: 50, cost: service.price / 10_000 };
+        return answer({ id: 'chatcmpl-1', model: 'acme/small', usage });
+      }
+      service.lists += 1;
+      return answer({ data: [{ ...listed, provider_routes: [{ provider: 'acme', pricing }] }] });
+    },
+  };
+  const meter = new RunMeter(exchange, { cap, now: () => service.now });
+  const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'x'.repeat(100) }] });
+  const ask = async (): Promise<number> => {
+    const asked = { method: 'POST', path: operationPaths.chat, header: () => undefined, body, signal };
+    const { status, body: pieces } = await meter.ask(asked);
+    for await (const _ of pieces);
+    return status;
+  };
+  return { service, ask };
+}
+
+// A chat can cost 200,000 nano-dollars, for 100 tokens each way, and costs half of it. At twice the price, it is 400,000.
+describe('a price that doubles in the middle of a run with a cap', () => {
+  it('counts for the next chat after an answer that cost more', async () => {
+    const { service, ask } = runAt(650_000n);
+    expect(await ask()).toBe(200);
+    service.price = 2;
+    expect(await ask()).toBe(200);
+    // 350,000 are left.
+    expect([await ask(), service.lists]).toEqual([402, 2]);
+  });
+
+  it('counts a minute later, although no answer has shown it', async () => {
+    const { service, ask } = runAt(450_000n);
+    expect(await ask()).toBe(200);
+    service.price = 2;
+    service.now = 60_000;
+    expect([await ask(), service.lists]).toEqual([402, 2]);
+  });
+
+  it('is not asked for again while nothing speaks for a change', async () => {
+    const { service, ask } = runAt(1_000_000n);
+    for (let chat = 0; chat < 3; chat += 1) expect(await ask()).toBe(200);
+    expect(service.lists).toBe(1);
+  });
+});
+
 describe('a run with a cap', () => {
   // The bound is that of a chat in clear. For an encrypted one, the broker sets more aside, and no answer states the cost.
   it('sends no encrypted chat', async () => {

@@ -1,14 +1,17 @@
 import { parseExact } from '@sotto/dialects';
 import { type Nusd, nusdToUsd } from '@sotto/money';
-import { asObject, type JsonObject, operationAt, parseJson, ServiceError, sentStatus } from '@sotto/wire';
+import { asObject, type JsonObject, operationAt, ServiceError, sentStatus } from '@sotto/wire';
 import { answerFrom, answerOfRefusal } from '../answer.ts';
 import { savedByCaches } from '../bill/cache-savings.ts';
 import { inexactPriceIn, type ListedPrice, readPrices } from '../bill/price-list.ts';
 import type { Charge } from '../bill/read-bill.ts';
+import { verifyCharge } from '../bill/verify-charge.ts';
 import { ClientError } from '../errors.ts';
+import { Fresh } from '../fresh.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
+import { type AskedRequest, askForModels, type Exchange, type ModelsAnswer } from '../private/private-exchange.ts';
 import { chatBound } from './chat-bound.ts';
+import { onePiece, rewritten } from './rewritten-answer.ts';
 import { type StatedCost, watchingUsage } from './stated-usage.ts';
 
 /** What a run has cost so far. */
@@ -33,8 +36,10 @@ export interface RunTotals {
 
 export interface RunMeterOptions {
   readonly cap?: Nusd | undefined;
-  /** For what caches saved. */
+  /** For what caches saved, as long as the cap needs none. */
   readonly prices?: readonly ListedPrice[];
+  /** Default: `Date.now`. */
+  readonly now?: () => number;
   /** Called when a chat has stated what it cost. */
   readonly onCharge?: (charge: Charge, asked: AskedRequest) => void;
 }
@@ -42,13 +47,14 @@ export interface RunMeterOptions {
 /**
  * Counts what the chats of one run cost. With a cap, it refuses a chat whose most expensive outcome would exceed the cap:
  * tickets do not tell what they reserve, so this computes a bound from the catalog's prices. Other requests have no such
- * bound here, nor have encrypted chats, so a run with a cap sends none.
+ * bound here, nor have encrypted chats, so a run with a cap sends none. Prices may change during a run, so the list is read again
+ * each minute, and at once after an answer that cost more than it says.
  */
 export class RunMeter implements Exchange {
   readonly #exchange: Exchange;
   readonly #options: RunMeterOptions;
   readonly #cap: Nusd | undefined;
-  #prices: Promise<readonly ListedPrice[] | Response> | undefined;
+  readonly #prices: Fresh<readonly ListedPrice[] | ModelsAnswer>;
   #requests = 0;
   #cost = 0n;
   /** The bounds of running chats, and of chats whose cost is not known. */
@@ -64,6 +70,8 @@ export class RunMeter implements Exchange {
     this.#exchange = exchange;
     this.#options = options;
     this.#cap = options.cap;
+    const { now = Date.now } = options;
+    this.#prices = new Fresh({ read: () => pricesOf(exchange), now, freshMs: 60_000, retryMs: 0 });
   }
 
   get totals(): RunTotals {
@@ -86,8 +94,11 @@ export class RunMeter implements Exchange {
     // The broker may charge more for an encrypted chat than for the same chat in clear.
     if (this.#cap !== undefined && asObject(body.provider)?.minimum_privacy === 'e2ee')
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: clearOnly })));
-    const prices = this.#cap === undefined ? [] : await this.#readPrices();
-    if (prices instanceof Response) return answerFrom(prices.clone());
+    const prices = this.#cap === undefined ? [] : await this.#prices.read();
+    if ('text' in prices) {
+      this.#prices.expire();
+      return rewritten(prices, onePiece(prices.text));
+    }
     const bound = this.#cap === undefined ? 0n : chatBound(asked.body, body, prices);
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
@@ -143,31 +154,23 @@ export class RunMeter implements Exchange {
   #count(charge: Charge, asked: AskedRequest): void {
     this.#promptTokens += charge.promptTokens;
     this.#cachedTokens += charge.cachedTokens;
-    this.#saved += savedByCaches(charge, this.#options.prices ?? []) ?? 0n;
+    const { known } = this.#prices;
+    const prices = known === undefined || 'text' in known ? (this.#options.prices ?? []) : known;
+    if (this.#cap !== undefined && isDearer(charge, prices)) this.#prices.expire();
+    this.#saved += savedByCaches(charge, prices) ?? 0n;
     this.#options.onCharge?.(charge, asked);
-  }
-
-  /** Every chat waits for the same list, so the end of one must not end the reading. */
-  #readPrices(): Promise<readonly ListedPrice[] | Response> {
-    this.#prices ??= pricesOf(this.#exchange).then(
-      (prices) => {
-        if (prices instanceof Response) this.#prices = undefined;
-        return prices;
-      },
-      (error: unknown) => {
-        this.#prices = undefined;
-        throw error;
-      },
-    );
-    return this.#prices;
   }
 }
 
+/** Whether a charge shows that the prices have changed since the list was read. */
+const isDearer = (charge: Charge, prices: readonly ListedPrice[]): boolean =>
+  ['above', 'unknown'].includes(verifyCharge(charge, prices).result);
+
 /** Returns a refusal of the control origin unchanged. Throws `control_unreachable` if there are no prices for another reason. */
-async function pricesOf(exchange: Exchange): Promise<readonly ListedPrice[] | Response> {
-  const answer = (await askForModels(exchange)).toResponse();
+async function pricesOf(exchange: Exchange): Promise<readonly ListedPrice[] | ModelsAnswer> {
+  const answer = await askForModels(exchange);
   if (answer.status >= 400 && answer.status < 500) return answer;
-  const list = answer.ok ? parseJson(await answer.text()) : undefined;
+  const { list } = answer;
   const inexact = inexactPriceIn(list);
   if (inexact !== undefined) throw new ServiceError('forbidden', { message: unbounded(inexact) });
   const listed = readPrices(list);

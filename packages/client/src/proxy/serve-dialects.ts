@@ -26,9 +26,10 @@ import {
 } from '@sotto/dialects';
 import { asObject, operationPaths, parseJson, ServiceError } from '@sotto/wire';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
+import { type AskedRequest, askForModels, type Exchange } from '../private/private-exchange.ts';
 import { SentRequests } from '../private/sent-requests.ts';
 import { ModelCatalog } from './model-catalog.ts';
+import { onePiece, rewritten } from './rewritten-answer.ts';
 import { type DialectRoute, failureOf, serveTranslation, writtenAnswer } from './serve-translation.ts';
 
 export interface DialectOptions {
@@ -170,11 +171,10 @@ async function listModels(
     await catalog.ready();
     return answerOf(messagesModels(catalog.list));
   }
-  const isCodex = /[?&]client_version=/.test(asked.path);
-  const answer = await exchange.ask(isCodex ? { ...asked, path: '/v1/models' } : asked);
-  if (!isCodex || answer.status !== 200) return answer;
-  const listed = asObject(await answer.toResponse().json());
-  return answerOf({ ...listed, models: codexModels });
+  if (!/[?&]client_version=/.test(asked.path)) return exchange.ask(asked);
+  const answer = await askForModels(exchange);
+  if (answer.list === undefined) return rewritten(answer, onePiece(answer.text));
+  return answerOf({ ...asObject(answer.list), models: codexModels });
 }
 
 /**

@@ -12,11 +12,13 @@ import {
 } from '@sotto/dialects';
 import { operationPaths, ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
+import { bounded, readText } from '../bounded-body.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
 import { parseBody } from '../private/question.ts';
 import type { SentRequests } from '../private/sent-requests.ts';
+import { lossOf, onePiece, rewritten } from './rewritten-answer.ts';
 
 /** How one dialect reads a request and writes a failure. */
 export interface DialectRoute {
@@ -61,21 +63,24 @@ async function answerTo(served: ServedRequest, translation: Translation): Promis
     body: JSON.stringify(body),
   });
   if (answer.status !== 200) {
-    const text = await answer.toResponse().text();
+    const text = await readText(answer.body, asked.signal);
     const { status, headers } = answer;
     return writtenAnswer(route.failure(readFailure({ status, headers, body: text }), translation));
   }
   const kept = answer.headers.filter(([name]) => isKept(name));
   const requestId = kept.flatMap(([name, value]) => (name === 'x-request-id' ? [['request-id', value] as const] : []));
-  const headers = [...kept, ...requestId];
+  const answerAs = (type: string, written: AsyncIterable<Uint8Array>): ContentAnswer =>
+    rewritten(
+      { ...answer, headers: [['cache-control', 'no-store'], ...kept, ...requestId, ['content-type', type]] },
+      written,
+    );
   const breaks = (): Promise<void> => broken.remember(conversationOf(translation));
   if (body.stream === true) {
-    const type = ['content-type', translation.streamType ?? 'text/event-stream'] as const;
-    return contentAnswer([...headers, type], translated(answer, translation, { signal: asked.signal, breaks }));
+    const type = translation.streamType ?? 'text/event-stream';
+    return answerAs(type, translated(answer, translation, { signal: asked.signal, breaks }));
   }
   const whole = await wholeOf(answer, { signal: asked.signal, breaks });
-  const type = ['content-type', 'application/json'] as const;
-  return contentAnswer([...headers, type], onePiece(JSON.stringify(translation.whole(whole))));
+  return answerAs('application/json', onePiece(JSON.stringify(translation.whole(whole))));
 }
 
 interface Breaking {
@@ -86,13 +91,13 @@ interface Breaking {
 
 async function wholeOf(answer: ContentAnswer, { signal, breaks }: Breaking): Promise<ChatAnswer> {
   try {
-    const whole = (await answer.toResponse().json()) as ChatAnswer;
+    const whole = JSON.parse(await readText(answer.body, signal)) as ChatAnswer;
     if (Array.isArray(whole.choices)) return whole;
     throw new Error('the answer has no choices');
   } catch (error) {
     if (signal.aborted) throw error;
     await breaks();
-    throw new ClientError('answer_lost', undefined, { cause: error });
+    throw lossOf(error);
   }
 }
 
@@ -115,7 +120,7 @@ async function* translated(
     return Buffer.from(text);
   };
   try {
-    for await (const piece of answer.body) {
+    for await (const piece of bounded(answer.body)) {
       const isIdle = reader.push(piece);
       if (reader.isDone) out += writer.end();
       const text = taken(isIdle ? writer.keepAlive() : '');
@@ -124,7 +129,9 @@ async function* translated(
     reader.end();
   } catch (error) {
     if (signal.aborted) throw error;
-    out += writer.fail(error instanceof UnwritableAnswer ? { ...brokenOff, message: error.message } : brokenOff);
+    const isOwn = error instanceof ClientError;
+    const { message } = isOwn || error instanceof UnwritableAnswer ? error : brokenOff;
+    out += writer.fail({ ...brokenOff, ...(isOwn ? { code: error.code } : {}), message });
   }
   const last = taken(writer.end());
   if (!writer.isWhole) await breaks();
@@ -133,19 +140,6 @@ async function* translated(
 
 /** The headers of the service's answer that stay true of a translated one. */
 const isKept = (name: string): boolean => /^x-(?:router|ratelimit|request)-/.test(name);
-
-const contentAnswer = (headers: ContentAnswer['headers'], body: AsyncIterable<Uint8Array>): ContentAnswer => ({
-  status: 200,
-  headers: [['cache-control', 'no-store'], ...headers],
-  body,
-  toResponse: () => {
-    throw new Error('this answer is read as pieces');
-  },
-});
-
-async function* onePiece(text: string): AsyncIterable<Uint8Array> {
-  yield Buffer.from(text);
-}
 
 /** Returns the text by which a second try is recognised. An agent may ask for a whole answer after a stream broke off. */
 const conversationOf = ({ body: { model, messages } }: Translation): string => JSON.stringify([model, messages]);

@@ -1,8 +1,10 @@
 import { type Nusd, usdToNusd } from '@sotto/money';
-import { asNumber, asObject, parseJson, SseParser } from '@sotto/wire';
+import { asNumber, asObject, parseJson, sseFrame } from '@sotto/wire';
 import { type Charge, readAnswerCharge } from '../bill/read-bill.ts';
+import { maxAnswerBytes } from '../bounded-body.ts';
+import { utf8 } from '../e2ee/bytes.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
-import { rewritten } from './rewritten-answer.ts';
+import { eventsOf, rewritten } from './rewritten-answer.ts';
 
 /** The cost that an answer states. */
 export interface StatedCost {
@@ -37,9 +39,13 @@ async function* readWhole(
   pieces: AsyncIterable<Uint8Array>,
   { onStated }: StatedUsageOptions,
 ): AsyncGenerator<Uint8Array> {
-  const read: Uint8Array[] = [];
+  let read: Uint8Array[] = [];
+  let length = 0;
   for await (const piece of pieces) {
-    read.push(piece);
+    length += piece.length;
+    // A larger answer passes, and states no cost: its bound stays reserved.
+    if (length > maxAnswerBytes) read = [];
+    else read.push(piece);
     yield piece;
   }
   const stated = statedIn(parseJson(Buffer.concat(read).toString('utf8')));
@@ -50,25 +56,16 @@ async function* readStream(
   pieces: AsyncIterable<Uint8Array>,
   { hidesUsage, onStated }: StatedUsageOptions,
 ): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  const decoder = new TextDecoder();
-  let events: string[] = [];
-  const parser = new SseParser({
-    onEvent(event) {
+  for await (const { piece, events } of eventsOf(pieces)) {
+    const shown = events.filter((event) => {
       // Most events have no usage, and need not be parsed.
       const stated = event.includes('"cost"') ? statedIn(parseJson(event)) : undefined;
       if (stated !== undefined) onStated(stated);
-      if (stated === undefined || !hidesUsage) events.push(event);
-    },
-  });
-  for await (const piece of pieces) {
-    parser.push(decoder.decode(piece, { stream: true }));
+      return stated === undefined;
+    });
     if (!hidesUsage) yield piece;
-    else if (events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
-    events = [];
+    else if (shown.length > 0) yield utf8(shown.map(sseFrame).join(''));
   }
-  parser.end();
-  if (hidesUsage && events.length > 0) yield encoder.encode(events.map((event) => `data: ${event}\n\n`).join(''));
 }
 
 async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): AsyncGenerator<Uint8Array> {

@@ -2,15 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parseExact } from '@sotto/dialects';
 import { asArray, asObject, type JsonObject, operationAt, ServiceError, sseDone, sseFrame } from '@sotto/wire';
 import { answerFrom, answerOfRefusal } from '../answer.ts';
-import { utf8 } from '../e2ee/bytes.ts';
-import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
-import { eventsAnew, isEventStream, rewritten } from '../proxy/rewritten-answer.ts';
+import { eventsAnew, isEventStream, rewritten, rewrittenWhole } from '../proxy/rewritten-answer.ts';
 import { type Detect, makeDetector } from './detector.ts';
 import type { Finding } from './finding.ts';
 import { hasMedia, mapTexts } from './map-texts.ts';
 import { Placeholders } from './placeholders.ts';
-import { AnswerRestorer } from './restore-answer.ts';
+import { AnswerRestorer, inJson } from './restore-answer.ts';
 
 export interface RedactionOptions {
   /** Values that are always replaced. */
@@ -45,10 +43,16 @@ export function redactChats(exchange: Exchange, { known, note }: RedactionOption
       if (placeholders.size === 0) return exchange.ask(asked);
       const answer = await exchange.ask({ ...asked, body: JSON.stringify(redacted) });
       const restorer = new AnswerRestorer(placeholders, request.response_format !== undefined);
-      return rewritten(
-        answer,
-        isEventStream(answer) ? restoredStream(answer, restorer) : restoredWhole(answer, placeholders, restorer),
-      );
+      if (isEventStream(answer)) {
+        const event = (text: string): string => (text === '[DONE]' ? sseDone : sseFrame(restorer.restore(text)));
+        return rewritten(answer, eventsAnew(answer.body, { event }));
+      }
+      return rewrittenWhole(answer, asked.signal, (bytes) => {
+        const text = new TextDecoder().decode(bytes);
+        const restored = restorer.restore(text);
+        // Also the text of a refusal may quote the request.
+        return restored === text ? placeholders.restore(text, inJson) : restored;
+      });
     },
   };
 }
@@ -102,20 +106,4 @@ function patternOf({ kind, value }: Finding): string {
   const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : '';
   const after = /[\p{L}\p{N}]$/u.test(value) ? '(?![\\p{L}\\p{N}])' : '';
   return `${before}${escaped}${after}`;
-}
-
-const restoredStream = ({ body }: ContentAnswer, restorer: AnswerRestorer): AsyncIterable<Uint8Array> =>
-  eventsAnew(body, { event: (event) => (event === '[DONE]' ? sseDone : sseFrame(restorer.restore(event))) });
-
-/** Also the text of a refusal may quote the request. */
-async function* restoredWhole(
-  { body }: ContentAnswer,
-  placeholders: Placeholders,
-  restorer: AnswerRestorer,
-): AsyncGenerator<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  const text = Buffer.concat(pieces).toString('utf8');
-  const restored = restorer.restore(text);
-  yield utf8(restored === text ? placeholders.restore(text, (value) => JSON.stringify(value).slice(1, -1)) : restored);
 }

@@ -7,7 +7,7 @@ const textFields = ['content', 'refusal', 'reasoning', 'reasoning_content'] as c
 const detailFields = ['text', 'summary'] as const;
 
 /** How a value stands within JSON in a string. */
-const inJson = (value: string): string => JSON.stringify(value).slice(1, -1);
+export const inJson = (value: string): string => JSON.stringify(value).slice(1, -1);
 
 /** Restores one text that comes in pieces. What could be the beginning of a placeholder waits for the next piece. */
 class TextRestorer {

@@ -1,4 +1,5 @@
 import {
+  addThought,
   assistantMessages,
   type ChatBody,
   emptyTurn,
@@ -74,9 +75,7 @@ class CallIds {
 function readModelTurn(parts: readonly JsonObject[], calls: CallIds): ChatMessages {
   const turn = emptyTurn();
   for (const part of parts) {
-    const kept = openReasoning(field(part, 'thoughtSignature'));
-    turn.reasoning += kept?.text ?? '';
-    turn.details.push(...(kept?.details ?? []));
+    addThought(turn, openReasoning(field(part, 'thoughtSignature')));
     const call = asObject(field(part, 'functionCall'));
     if (call !== undefined) {
       const name = asString(call.name) ?? '';

@@ -1,4 +1,4 @@
-import { type ChatBody, onlyForeignTools } from '../chat-body.ts';
+import { type ChatBody, noteOnDropped } from '../chat-body.ts';
 import { asArray, asNumber, asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, effortOfBudget, requestObject } from '../request-fields.ts';
 import type { ToolNames } from '../tool-names.ts';
@@ -35,9 +35,7 @@ export function readGeminiRequest(value: unknown, { model, method }: GeminiCall,
   const config = asObject(field(request, 'generationConfig')) ?? {};
   refuseUnmet(request, config);
   const offered = readTools(request);
-  const { dropped } = offered;
   const thinking = asObject(field(config, 'thinkingConfig'));
-  const stop = (asArray(field(config, 'stopSequences')) ?? []).filter((each) => typeof each === 'string');
   const common = {
     model,
     provider: request.provider,
@@ -45,20 +43,22 @@ export function readGeminiRequest(value: unknown, { model, method }: GeminiCall,
     top_p: field(config, 'topP'),
     stream: method === 'streamGenerateContent',
   };
+  const own = {
+    maxTokens: field(config, 'maxOutputTokens'),
+    topK: field(config, 'topK'),
+    stop: field(config, 'stopSequences'),
+  };
   const body: ChatBody = {
-    ...commonFields(common, field(config, 'maxOutputTokens'), models),
+    ...commonFields(common, own, models),
     messages: readContents(request),
-    top_k: asNumber(field(config, 'topK')),
     seed: asNumber(config.seed),
     presence_penalty: asNumber(field(config, 'presencePenalty')),
     frequency_penalty: asNumber(field(config, 'frequencyPenalty')),
-    stop: stop.length === 0 ? undefined : stop,
     ...readToolConfig(request, offered),
     ...readThinking(thinking),
     ...readFormat(config),
   };
-  if (offered.tools.length === 0 && dropped.length > 0) throw onlyForeignTools(dropped, 'Google');
-  const notes = dropped.length === 0 ? [] : [`Left out tools that only Google can run: ${dropped.join(', ')}.`];
+  const notes = noteOnDropped(offered, 'Google');
   return { body, notes, names: offered.names, showsThoughts: field(thinking, 'includeThoughts') === true };
 }
 

@@ -1,15 +1,8 @@
-import { type ChatBody, type ChatTool, unreadable } from '../chat-body.ts';
+import { type ChatBody, type ChatTool, type ReadTools, unreadable } from '../chat-body.ts';
 import { asArray, asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { chatName, ToolNames } from '../tool-names.ts';
 import { field } from './fields.ts';
 import { jsonSchema } from './json-schema.ts';
-
-export interface ReadTools {
-  readonly tools: readonly ChatTool[];
-  readonly names: ToolNames;
-  /** The names of tools that Google would run. Nothing here can offer them. */
-  readonly dropped: readonly string[];
-}
 
 /** Reads the functions that the caller runs. */
 export function readTools(request: JsonObject): ReadTools {

@@ -1,9 +1,8 @@
-import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
+import { type AnswerBlock, argumentsOf, blocksOf, requireArguments } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
-import { asObject, type JsonObject, parseExact } from '../json.ts';
 import { type KeptReasoning, sealReasoning } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
-import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
+import type { ChatAnswer } from '../translation.ts';
 
 export interface WritingOptions {
   readonly names: ToolNames;
@@ -15,7 +14,7 @@ export interface WritingOptions {
 export function writeGenerated({ id, model, choices: [choice], usage }: ChatAnswer, options: WritingOptions): object {
   const finish = choice?.finish_reason ?? 'stop';
   const writer = new PartWriter(options);
-  const parts = (choice === undefined ? [] : blocksOf(choice.message)).flatMap((block) => {
+  const parts = blocksOf(choice?.message).flatMap((block) => {
     const text = block.kind === 'call' ? [] : writer.text(block.kind, block.text);
     return [...text, ...writer.end(block, finish)];
   });
@@ -80,11 +79,10 @@ export class PartWriter {
   end(block: AnswerBlock, finish: string | undefined): object[] {
     if (block.kind === 'reasoning') this.#thoughts.push(block);
     if (block.kind !== 'call') return [];
-    const args = argumentsOf(block.text);
+    if (finish === 'length' && argumentsOf(block.text) === undefined) return [];
     const { name } = this.#options.names.named(block.name);
-    if (args !== undefined) return [{ functionCall: { id: block.id, name, args }, ...this.#signature() }];
-    if (finish === 'length') return [];
-    throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
+    const args = requireArguments(block.text, name);
+    return [{ functionCall: { id: block.id, name, args }, ...this.#signature() }];
   }
 
   #signature(): { readonly thoughtSignature?: string } {
@@ -95,5 +93,3 @@ export class PartWriter {
     return { thoughtSignature: sealReasoning({ text, details: thoughts.flatMap(({ details }) => details) }) };
   }
 }
-
-const argumentsOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));

@@ -1,5 +1,6 @@
 import {
   type AssistantMessage,
+  addThought,
   assistantMessages,
   type ChatBody,
   type ChatToolCall,
@@ -111,9 +112,7 @@ function readAssistant(content: unknown, param: string): AssistantMessage[] {
   for (const [index, block] of blocksIn(content, param).entries()) {
     if (block.type === 'tool_use') turn.calls.push(readCall(block, `${param}.${index}`));
     else if (block.type === 'thinking' || block.type === 'redacted_thinking') {
-      const kept = readThought(block);
-      turn.reasoning += kept?.text ?? '';
-      turn.details.push(...(kept?.details ?? []));
+      addThought(turn, readThought(block));
     } else if (block.type === 'text') {
       turn.said.push(...(readPart(block, `${param}.${index}`) as TextPart[]).filter(({ text }) => text !== ''));
     }

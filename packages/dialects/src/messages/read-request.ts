@@ -1,5 +1,5 @@
-import { type ChatBody, onlyForeignTools, unreadable } from '../chat-body.ts';
-import { asArray, asNumber, asObject, asObjects, type JsonObject } from '../json.ts';
+import { type ChatBody, noteOnDropped, onlyForeignTools, unreadable } from '../chat-body.ts';
+import { asNumber, asObject, asObjects, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, effortOfBudget, requestObject } from '../request-fields.ts';
 import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
@@ -25,29 +25,20 @@ export function readMessagesRequest(value: unknown, models: Models): ReadRequest
   const servers = (asObjects(request.mcp_servers) ?? []).map(({ name, url }) => String(name ?? url));
   if (servers.length > 0) throw onlyForeignTools(servers, 'Anthropic', 'mcp_servers');
   const offered = readTools(request);
+  const own = { maxTokens: request.max_tokens, topK: request.top_k, stop: request.stop_sequences };
   const body: ChatBody = {
-    ...commonFields(request, request.max_tokens, models),
+    ...commonFields(request, own, models),
     messages: readMessages(request),
-    top_k: asNumber(request.top_k),
-    stop: readStop(request.stop_sequences),
     tools: offered.tools.length === 0 ? undefined : offered.tools,
     ...readToolChoice(request.tool_choice, offered),
     ...readThinking(request),
     ...readFormat(request),
   };
-  const { dropped } = offered;
-  if (offered.tools.length === 0 && dropped.length > 0) throw onlyForeignTools(dropped, 'Anthropic');
-  const notes = dropped.length === 0 ? [] : [`Left out tools that only Anthropic can run: ${dropped.join(', ')}.`];
-  return { body, notes, names: offered.names };
+  return { body, notes: noteOnDropped(offered, 'Anthropic'), names: offered.names };
 }
 
 /** Anthropic's SDK then sends the whole conversation: `errorBody` tells it so in its own words. */
 const noThreads = '`thread` needs a conversation that the service keeps. It keeps none: send all of it in `messages`.';
-
-function readStop(value: unknown): string[] | undefined {
-  const stop = (asArray(value) ?? []).filter((each) => typeof each === 'string');
-  return stop.length === 0 ? undefined : stop;
-}
 
 /** Reads the schema of a structured output, under its present and its former name. */
 function readFormat(request: JsonObject): Pick<ChatBody, 'response_format'> {

@@ -1,15 +1,7 @@
-import { type ChatBody, type ChatTool, unreadable } from '../chat-body.ts';
+import { type ChatBody, type ChatTool, type ReadTools, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { chatName, ToolNames } from '../tool-names.ts';
 import { cacheMark } from './read-content.ts';
-
-export interface ReadTools {
-  readonly tools: ChatTool[];
-  /** The tools by their names in the chat. */
-  readonly names: ToolNames;
-  /** The names of tools that the vendor would run or has built into its models. Nothing here can offer them. */
-  readonly dropped: readonly string[];
-}
 
 /** Reads the tools that the caller runs and describes with a schema, as they are at the end of the conversation. */
 export function readTools(request: JsonObject): ReadTools {

@@ -1,16 +1,16 @@
-import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
+import { type AnswerBlock, argumentsOf, blocksOf, requireArguments } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
-import { asNumber, asObject, type JsonObject, parseExact } from '../json.ts';
+import { asNumber } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
-import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
+import type { ChatAnswer } from '../translation.ts';
 
 /** Writes a whole chat answer as a message. */
 export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
   const isCut = choice?.finish_reason === 'length';
-  const blocks = (choice === undefined ? [] : blocksOf(choice.message)).filter(
+  const blocks = blocksOf(choice?.message).filter(
     // A call that the limit cut off is left out: the caller could not run it.
-    (block) => !isCut || block.kind !== 'call' || inputOf(block.text) !== undefined,
+    (block) => !isCut || block.kind !== 'call' || argumentsOf(block.text) !== undefined,
   );
   const calls = blocks.some(({ kind }) => kind === 'call');
   return {
@@ -60,12 +60,7 @@ export function messageUsage(usage: AnswerUsage | undefined): object {
   };
 }
 
-const inputOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));
-
-/**
- * Writes a block of an answer as the Messages API does. Throws an `UnwritableAnswer` for a call whose arguments are no JSON object: this API
- * has no other input, and the tool must not run with an empty one.
- */
+/** Writes a block of an answer as the Messages API does. Throws as `requireArguments` does: this API has no other input. */
 export function messageBlock(block: AnswerBlock, names: ToolNames): object {
   switch (block.kind) {
     case 'reasoning':
@@ -73,12 +68,8 @@ export function messageBlock(block: AnswerBlock, names: ToolNames): object {
         ? { type: 'thinking', thinking: block.text, signature: sealSignature(block.details[0]) }
         : { type: 'redacted_thinking', data: sealReasoning(block) };
     case 'call': {
-      const input = inputOf(block.text);
-      if (input === undefined) {
-        const { name } = names.named(block.name);
-        throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
-      }
-      return { type: 'tool_use', id: block.id, name: names.named(block.name).name, input };
+      const { name } = names.named(block.name);
+      return { type: 'tool_use', id: block.id, name, input: requireArguments(block.text, name) };
     }
     default:
       return { type: 'text', text: block.text };

@@ -48,6 +48,7 @@ describe('the compaction of a conversation', () => {
     const events = eventsIn(runStream(trigger({ stream: true }).stream(), [Buffer.from(frames(chunks))]));
     expect(events).toMatchObject([
       { type: 'response.created' },
+      { type: 'response.in_progress' },
       { type: 'response.output_item.added' },
       { type: 'response.output_item.done', item: compaction },
       {
@@ -61,7 +62,7 @@ describe('the compaction of a conversation', () => {
     expect(() => trigger().whole(answer({ content: '' }))).toThrow(UnwritableAnswer);
     for (const chunks of [payloads([]), [...payloads([{ content: 'It' }]).slice(0, 1), failedChunk]]) {
       const events = eventsIn(runStream(trigger({ stream: true }).stream(), [Buffer.from(frames(chunks))]));
-      expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.failed']);
+      expect(events.map(({ type }) => type).slice(-2)).toEqual(['error', 'response.failed']);
     }
   });
 

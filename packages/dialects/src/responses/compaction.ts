@@ -1,13 +1,12 @@
 import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
-import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
+import type { AnswerEnd } from '../answer-stream.ts';
 import { type ChatBody, unreadable } from '../chat-body.ts';
-import { brokenOff, type ChatFailure } from '../chat-failure.ts';
-import type { AnswerChunk } from '../chat-stream.ts';
+import { brokenOff } from '../chat-failure.ts';
 import type { JsonObject } from '../json.ts';
 import { openSummary, sealSummary } from '../reasoning-envelope.ts';
 import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
-import { codexError, openAiError } from './failure-answer.ts';
-import { answerIdOf, responseObject, responseUsage, standingAtEnd } from './write-response.ts';
+import { answerIdOf, responseUsage } from './write-response.ts';
+import { ResponseStream } from './write-stream.ts';
 
 /** The item at the end of an input that asks for a compaction of the conversation before it. */
 export const compactionTrigger = { type: 'compaction_trigger' } as const;
@@ -44,8 +43,9 @@ const noSummary = 'The model wrote no summary of the conversation.';
 
 /** Returns the item of a whole answer. Throws an `UnwritableAnswer` if the model wrote no summary. */
 export function compactionOf({ id, choices: [choice] }: ChatAnswer): JsonObject {
-  const blocks = choice === undefined ? [] : blocksOf(choice.message);
-  const summary = blocks.flatMap((block) => (block.kind === 'text' ? block.text : [])).join('');
+  const summary = blocksOf(choice?.message)
+    .flatMap((block) => (block.kind === 'text' ? block.text : []))
+    .join('');
   if (summary === '') throw new UnwritableAnswer(noSummary);
   return compactionItem(answerIdOf(id), summary);
 }
@@ -71,54 +71,23 @@ export function writeCompacted(answer: ChatAnswer, items: readonly JsonObject[])
 }
 
 /** Writes a streamed summary as the events of a response that has a compaction item alone. */
-export class CompactionStream extends AnswerStream {
-  readonly #asked: JsonObject;
-  readonly #isCodex: boolean;
-  #state: { answerId: string; createdAt: number; model: string };
+export class CompactionStream extends ResponseStream {
   #summary = '';
 
-  constructor({ asked, isCodex, requested }: { asked: JsonObject; isCodex: boolean; requested: string }) {
-    super();
-    this.#asked = asked;
-    this.#isCodex = isCodex;
-    this.#state = { answerId: 'local', createdAt: 0, model: requested };
+  override onStart(): void {}
+
+  override onText(): void {}
+
+  override onEnd(block: AnswerBlock): void {
+    if (block.kind === 'text') this.#summary += block.text;
   }
 
-  protected writeStart({ id, model, created }: AnswerChunk): void {
-    this.#state = { answerId: answerIdOf(id), createdAt: created ?? 0, model: model ?? this.#state.model };
-    const response = responseObject({ ...this.#state, output: [] }, { status: 'in_progress' }, this.#asked);
-    this.event({ type: 'response.created', response });
-  }
-
-  protected writeKeepAlive(): void {
-    this.write(': keep-alive\n\n');
-  }
-
-  protected writeEnd({ finishReason, usage }: AnswerEnd): void {
+  protected override writeEnd({ usage }: AnswerEnd): void {
     if (this.#summary === '') {
       this.writeFailure({ ...brokenOff, message: noSummary });
       return;
     }
-    const item = compactionItem(this.#state.answerId, this.#summary);
-    this.event({ type: 'response.output_item.added', output_index: 0, item });
-    this.event({ type: 'response.output_item.done', output_index: 0, item });
-    const standing = { ...standingAtEnd(finishReason, usage), status: 'completed' as const };
-    const response = responseObject({ ...this.#state, output: [item] }, standing, this.#asked);
-    this.event({ type: 'response.completed', response });
-  }
-
-  protected writeFailure(failure: ChatFailure): void {
-    this.start({});
-    const error = this.#isCodex ? codexError(failure) : openAiError(failure);
-    const response = responseObject({ ...this.#state, output: [] }, { status: 'failed', error }, this.#asked);
-    this.event({ type: 'response.failed', response });
-  }
-
-  onStart(): void {}
-
-  onText(): void {}
-
-  onEnd(block: AnswerBlock): void {
-    if (block.kind === 'text') this.#summary += block.text;
+    this.addWhole(compactionItem(this.answerId, this.#summary));
+    super.writeEnd({ finishReason: 'stop', usage });
   }
 }

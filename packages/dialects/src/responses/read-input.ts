@@ -1,5 +1,6 @@
 import {
   type AssistantTurn,
+  addThought,
   assistantMessages,
   type ChatBody,
   emptyTurn,
@@ -134,9 +135,7 @@ class InputReader {
   #reasoning(item: JsonObject): void {
     const kept = openReasoning(item.encrypted_content);
     if (kept === undefined) return;
-    const turn = this.#open();
-    turn.reasoning += kept.text;
-    turn.details.push(...kept.details);
+    addThought(this.#open(), kept);
   }
 
   #call(item: JsonObject, text: string): void {

@@ -135,7 +135,7 @@ describe('tools', () => {
     const hosted = [{ type: 'web_search' }, { type: 'tool_search', execution: 'client' }, { type: 'web_search' }];
     const { body, notes } = read({ tools: [...hosted, exec], parallel_tool_calls: true });
     expect(body.tools).toEqual([chatTool]);
-    expect(notes).toEqual(['Left out hosted tools that only OpenAI can serve: web_search, tool_search.']);
+    expect(notes).toEqual(['Left out tools that only OpenAI can run: web_search, tool_search.']);
     // Without any tool, the model would make the results up.
     expect(() => read({ tools: hosted, tool_choice: 'auto' })).toThrow(
       /Only OpenAI can run `web_search`.*offer your own/,

@@ -1,4 +1,4 @@
-import { type ChatBody, onlyForeignTools, unreadable } from '../chat-body.ts';
+import { type ChatBody, noteOnDropped, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
 import type { ToolNames } from '../tool-names.ts';
@@ -36,20 +36,17 @@ export function readResponsesRequest(value: unknown, models: Models, kept?: Kept
   const { messages, dropped } = readInput({ ...asked, input: items });
   const compacts = items.at(-1)?.type === 'compaction_trigger';
   const body: ChatBody = {
-    ...commonFields(asked, asked.max_output_tokens, models),
+    ...commonFields(asked, { maxTokens: asked.max_output_tokens }, models),
     messages,
     ...readToolChoice(asked, tools),
     // An effort that not every model takes is left out: the service would refuse it for the others.
     reasoning_effort: commonEffort(asObject(asked.reasoning)?.effort),
     ...readFormat(asked),
   };
-  if (tools.tools.length === 0 && tools.dropped.length > 0) throw onlyForeignTools(tools.dropped, 'OpenAI');
-  const notes = [...noteOn('hosted tools', tools.dropped), ...noteOn('items of the types', dropped)];
+  const ofItems = `Left out items of the types that only OpenAI can serve: ${dropped.join(', ')}.`;
+  const notes = [...noteOnDropped(tools, 'OpenAI'), ...(dropped.length === 0 ? [] : [ofItems])];
   return { body: compacts ? asksForSummary(body) : body, notes, names: tools.names, asked, items, compacts };
 }
-
-const noteOn = (what: string, dropped: readonly string[]): string[] =>
-  dropped.length === 0 ? [] : [`Left out ${what} that only OpenAI can serve: ${[...new Set(dropped)].join(', ')}.`];
 
 /** Returns the items of the request, after those of the answer that it continues. */
 function conversationOf(asked: JsonObject, kept: KeptAnswers | undefined): readonly JsonObject[] {

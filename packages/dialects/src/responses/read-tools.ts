@@ -1,14 +1,7 @@
-import { type ChatBody, type ChatTool, type ChatToolChoice, unreadable } from '../chat-body.ts';
+import { type ChatBody, type ChatToolChoice, type ReadTools, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { chatName, ToolNames } from '../tool-names.ts';
 import { builtInOf, builtInTools } from './built-in-tools.ts';
-
-export interface ReadTools {
-  readonly tools: ChatTool[];
-  readonly names: ToolNames;
-  /** The types of hosted tools, which OpenAI would run. Nothing here can offer them. */
-  readonly dropped: string[];
-}
 
 /** Reads the tools that the caller runs. Those of a namespace are offered under one flat name each. */
 export function readTools(value: unknown): ReadTools {

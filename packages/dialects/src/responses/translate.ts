@@ -29,7 +29,7 @@ export function translateResponses(value: unknown, models: Models, options: Resp
         const state = { answerId: answerIdOf(answer.id), createdAt, model, output: [compactionOf(answer)] };
         return responseObject(state, standingAtEnd('stop', usage), asked);
       },
-      stream: () => new CompactionStream({ asked, isCodex, requested }),
+      stream: () => new CompactionStream({ asked, names, requested, isCodex, onWhole: () => undefined }),
     };
   }
   const onWhole = (id: string, output: readonly object[]): void => {

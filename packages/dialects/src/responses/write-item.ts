@@ -1,8 +1,6 @@
-import type { AnswerBlock, BlockStart } from '../answer-blocks.ts';
-import { asObject, parseExact } from '../json.ts';
+import { type AnswerBlock, type BlockStart, requireArguments } from '../answer-blocks.ts';
 import { sealReasoning } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
-import { UnwritableAnswer } from '../translation.ts';
 import { builtInTools } from './built-in-tools.ts';
 import { customInput } from './custom-input.ts';
 
@@ -61,9 +59,7 @@ interface CallParts {
 function callItem(call: Extract<BlockStart, { kind: 'call' }>, { id, names, status, text }: CallParts): object {
   const { kind, name, namespace } = names.named(call.name);
   if (kind !== 'function' && kind !== 'custom') {
-    const args = asObject(parseExact(text ?? '{}'));
-    if (args === undefined)
-      throw new UnwritableAnswer(`The model called \`${kind}\` with arguments that are no JSON object.`);
+    const args = requireArguments(text ?? '', kind);
     return { id, type: `${kind}_call`, status, call_id: call.id, ...builtInTools[kind].write(args) };
   }
   const named = { status, call_id: call.id, name, ...(namespace === undefined ? {} : { namespace }) };

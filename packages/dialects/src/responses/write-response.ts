@@ -34,8 +34,9 @@ export function writeResponse(answer: ChatAnswer, asked: JsonObject, names: Tool
   const { created: createdAt, model, usage } = answer;
   const choice = answer.choices[0];
   const answerId = answerIdOf(answer.id);
-  const blocks = choice === undefined ? [] : blocksOf(choice.message);
-  const output = blocks.map((block, index) => doneItem(block, itemId(block, names, answerId, index), names));
+  const output = blocksOf(choice?.message).map((block, index) =>
+    doneItem(block, itemId(block, names, answerId, index), names),
+  );
   return responseObject({ answerId, createdAt, model, output }, standingAtEnd(choice?.finish_reason, usage), asked);
 }
 

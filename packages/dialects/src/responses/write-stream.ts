@@ -29,7 +29,7 @@ export class ResponseStream extends AnswerStream {
   readonly #parts: ResponseStreamParts;
   readonly #output: object[] = [];
   #sequence = 0;
-  #answerId = 'local';
+  protected answerId = 'local';
   #createdAt = 0;
   #model: string;
   #kind: BlockStart['kind'] | undefined;
@@ -45,7 +45,7 @@ export class ResponseStream extends AnswerStream {
   }
 
   protected writeStart({ id, model, created }: AnswerChunk): void {
-    this.#answerId = answerIdOf(id);
+    this.answerId = answerIdOf(id);
     this.#createdAt = created ?? 0;
     this.#model = model ?? this.#model;
     const response = this.#response({ status: 'in_progress' });
@@ -60,7 +60,7 @@ export class ResponseStream extends AnswerStream {
 
   protected writeEnd({ finishReason, usage }: AnswerEnd): void {
     const standing = standingAtEnd(finishReason, usage);
-    this.#parts.onWhole(`resp_${this.#answerId}`, this.#output);
+    this.#parts.onWhole(`resp_${this.answerId}`, this.#output);
     // Codex runs the turn again after `response.incomplete`, and would pay for it again.
     const type = this.#parts.isCodex ? 'completed' : standing.status;
     this.#event(`response.${type}`, { response: this.#response(standing) });
@@ -82,7 +82,7 @@ export class ResponseStream extends AnswerStream {
     const { names } = this.#parts;
     this.#kind = block.kind;
     this.#hasPart = false;
-    this.#itemId = itemId(block, names, this.#answerId, this.#output.length);
+    this.#itemId = itemId(block, names, this.answerId, this.#output.length);
     const call = block.kind === 'call' ? names.named(block.name).kind : undefined;
     this.#custom = call === 'custom' ? new CustomInputReader() : undefined;
     // The item of a built-in tool has no place for arguments that are not whole.
@@ -118,12 +118,25 @@ export class ResponseStream extends AnswerStream {
         this.#endSummary(block.text);
         break;
       case 'call':
-        if (this.#isBuiltIn) this.#itemEvent('response.output_item.added', { item });
-        else this.#endCall(block.text);
+        if (this.#isBuiltIn) {
+          this.addWhole(item);
+          return;
+        }
+        this.#endCall(block.text);
         break;
       default:
         this.#endPart(block);
     }
+    this.#done(item);
+  }
+
+  /** Writes an item that has no events of its own. */
+  protected addWhole(item: object): void {
+    this.#itemEvent('response.output_item.added', { item });
+    this.#done(item);
+  }
+
+  #done(item: object): void {
     this.#itemEvent('response.output_item.done', { item });
     this.#output.push(item);
   }
@@ -176,7 +189,7 @@ export class ResponseStream extends AnswerStream {
   }
 
   #response(standing: ResponseStanding): object {
-    const state = { answerId: this.#answerId, createdAt: this.#createdAt, model: this.#model, output: this.#output };
+    const state = { answerId: this.answerId, createdAt: this.#createdAt, model: this.#model, output: this.#output };
     return responseObject(state, standing, this.#parts.asked);
   }
 

@@ -13,7 +13,7 @@ export function kernelHashesPage({ kernel, initrd, commandLine }: DirectBoot, of
   const line = new TextEncoder().encode(`${commandLine}\0`);
   const entries = concatBytes(
     part('97d02dd8-bd20-4c94-aa78-e7714d36ab2a', sha256(line)),
-    part('44baf731-3a2f-4bd7-9af1-41e29169781d', sha256(initrd)),
+    part('44baf731-3a2f-4bd7-9af1-41e29169781d', initrd.sha256),
     part('4de79437-abd2-427f-b835-d5b172d2045b', sha256(kernel)),
   );
   const table = part('9438d606-4f22-4cc9-b479-a793d411fd21', entries);

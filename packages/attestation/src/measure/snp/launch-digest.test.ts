@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Bytes } from '../../bytes.ts';
 import { madeFirmware, madeInitrd, madeKernel, sevSections } from '../../testing/made-image.ts';
 import { vectorBytes } from '../../testing/vectors.ts';
-import { measureSnp, type SnpMachineOptions } from '../index.ts';
+import { hashFile, measureSnp, type SnpMachineOptions } from '../index.ts';
 
 const nothing = new Uint8Array();
 const amdSev = vectorBytes('measure/ovmf_AmdSev_suffix.bin');
 const measure = (options: Partial<SnpMachineOptions>): string =>
   measureSnp({
-    ...{ firmware: amdSev, kernel: nothing, initrd: nothing, commandLine: '', vcpus: 1, cpuType: 'EPYC-v4' },
+    ...{ firmware: amdSev, kernel: nothing, initrd: hashFile([]), commandLine: '', vcpus: 1, cpuType: 'EPYC-v4' },
     ...options,
   }).measurement;
 
@@ -87,11 +87,11 @@ describe('the launch digest of SEV-SNP', () => {
     ],
   ])('covers kernel, initrd and command line on %s with %i vCPUs', (cpuType, vcpus, guestFeatures, expected) => {
     const commandLine = `root=/dev/mapper/root dstack.rootfs_hash=${'ab'.repeat(32)}`;
-    const files = { firmware: madeFirmware(), kernel: madeKernel(), initrd: madeInitrd(), commandLine };
+    const files = { firmware: madeFirmware(), kernel: madeKernel(), initrd: hashFile([madeInitrd()]), commandLine };
     expect(measure({ ...files, cpuType, vcpus, guestFeatures })).toBe(expected);
     for (const other of [
       { kernel: madeKernel(0x4000) },
-      { initrd: madeInitrd(0x1000) },
+      { initrd: hashFile([madeInitrd(0x1000)]) },
       { commandLine: `${commandLine} ` },
       { vcpus: vcpus + 1 },
       { guestFeatures: guestFeatures ^ 0x20 },
@@ -101,7 +101,14 @@ describe('the launch digest of SEV-SNP', () => {
   });
 
   it('comes with the host data as it is pinned', () => {
-    const files = { firmware: amdSev, kernel: nothing, initrd: nothing, commandLine: '', vcpus: 1, cpuType: 'EPYC' };
+    const files = {
+      firmware: amdSev,
+      kernel: nothing,
+      initrd: hashFile([]),
+      commandLine: '',
+      vcpus: 1,
+      cpuType: 'EPYC',
+    };
     expect(measureSnp(files).host_data).toBe('00'.repeat(32));
     expect(measureSnp({ ...files, hostData: 'AB'.repeat(32) }).host_data).toBe('ab'.repeat(32));
     expect(() => measureSnp({ ...files, hostData: 'ab' })).toThrow('the host data has 2 hex digits, not 64');

@@ -5,6 +5,7 @@ import { parseEventLog } from '../../dstack/event-log.ts';
 import { parseTdxQuote } from '../../tdx/quote.ts';
 import { madeFirmware, madeInitrd, madeKernel, tdxSections } from '../../testing/made-image.ts';
 import { vectorDstackQuote, vectorInflated, vectorJson } from '../../testing/vectors.ts';
+import { hashFile } from '../direct-boot.ts';
 import { readFirmware } from '../firmware.ts';
 import { acpiFiles } from './acpi-tables.ts';
 import { authenticode } from './authenticode.ts';
@@ -50,7 +51,7 @@ describe('recorded quotes of dstack machines', () => {
     '%s: RTMR1 follows from the kernel’s digest, RTMR2 from those of command line and initrd',
     (name) => {
       const { rtmrs, digests } = recorded(name);
-      const files = { kernel: madeKernel(), initrd: madeInitrd(), commandLine: '' };
+      const files = { kernel: madeKernel(), initrd: hashFile([madeInitrd()]), commandLine: '' };
       const [ours, ...way] = kernelEvents(files, memoryMap(2 ** 32));
       const [theirs, ...recordedWay] = digests(1);
       expect(ours).toHaveLength(48);
@@ -70,7 +71,7 @@ it('the hand-off block is that of a recorded machine with 512 GiB', () => {
 
 describe('the registers of made files', () => {
   const commandLine = `root=/dev/mapper/root dstack.rootfs_hash=${'ab'.repeat(32)}`;
-  const files = { kernel: madeKernel(), initrd: madeInitrd(), commandLine };
+  const files = { kernel: madeKernel(), initrd: hashFile([madeInitrd()]), commandLine };
   const acpi = acpiDigests(acpiFiles(vectorInflated('measure/qemu_q35_8_vcpus_tables')));
   // Computed by dstack-mr of Dstack-TEE/dstack at 312dc605 from the same files.
   const rtmr2 = '6c4b796a7da20d1ad52d84a0dd992f72e3fc0150d1956705973bfb648b4c879158123ba34b6112e4f82dc8470b1867e6';
@@ -111,7 +112,7 @@ describe('the registers of made files', () => {
     ['a byte of memory', () => memoryMap(1), 'the memory is 1 bytes; it must be at least 64 MiB'],
     [
       'an initrd that does not fit',
-      () => kernelEvents({ ...files, initrd: new Uint8Array(2 ** 26) }, memoryMap(2 ** 26)),
+      () => kernelEvents({ ...files, initrd: { ...files.initrd, length: 2 ** 26 } }, memoryMap(2 ** 26)),
       'the initrd is larger',
     ],
     ['no kernel', () => kernelEvents({ ...files, kernel: new Uint8Array() }, memoryMap(2 ** 32)), 'not a Linux kernel'],

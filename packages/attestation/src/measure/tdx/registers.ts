@@ -66,7 +66,7 @@ export function kernelEvents({ kernel, initrd }: DirectBoot, memory: MemoryMap):
 
 /** The events of RTMR2, which the kernel measures when the firmware starts it. The firmware appends the name of the initrd. */
 export function commandLineEvents({ initrd, commandLine }: DirectBoot): Uint8Array[] {
-  return [sha384(utf16(`${commandLine} initrd=initrd\0`)), sha384(initrd)];
+  return [sha384(utf16(`${commandLine} initrd=initrd\0`)), initrd.sha384];
 }
 
 const emptyVariable = (vendor: string, name: string): Uint8Array =>
