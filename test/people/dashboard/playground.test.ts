@@ -27,7 +27,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByText('Hello there, this is a provider.').waitFor();
     const facts = page.getByLabel('About this answer');
     const shown = (await facts.textContent()) ?? '';
-    for (const part of ['acme', 'Private', 'simulated', '10 in, 20 out', '<$0.0001', 'First token']) {
+    for (const part of ['acme/small', 'Private', 'simulated', '10 in, 20 out', '<$0.0001', 'First token']) {
       expect(shown).toContain(part);
     }
     const receipt = page.getByRole('figure', { name: 'Privacy receipt' });

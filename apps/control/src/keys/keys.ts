@@ -8,7 +8,7 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { orError } from '../database/refused.ts';
 import type { apiKeys } from '../database/schema.ts';
 import type { Domain } from '../domain.ts';
-import { atMaximum } from '../limits/maximum.ts';
+import { atMaximum, keyCounts } from '../limits/maximum.ts';
 import { maximumErrors } from '../limits/maximum-errors.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
@@ -81,7 +81,13 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'PATCH /v1/keys/{id}': async ({ caller: { accountId }, params: { id }, body }) => {
       const { name, tag, disabled: isDisabled } = body;
       const key = await inTransaction(pool, async (client) => {
-        const { workspaceId, createdBy, isAdmin, locks, ...ruled } = await lockKey(client, accountId, id);
+        const { workspaceId, createdBy, isAdmin, locks, payerId, counts, ...ruled } = await lockKey(
+          client,
+          accountId,
+          id,
+        );
+        if (body.expires_at !== undefined && !counts)
+          orError(await atMaximum(client, 'keys', { accountId: payerId, maxima: deps.maxima }), maximumErrors);
         const locked = isAdmin ? undefined : firstLocked(locks, body);
         if (locked !== undefined) throw lockedByAdmin(locked);
         const after = locksAfter(locks, body, { isOwn: createdBy === accountId });
@@ -180,6 +186,10 @@ const lockedByAdmin = (param: LockableField): ServiceError =>
 interface LockedKey extends RuledKey {
   readonly workspaceId: string;
   readonly createdBy: string;
+  /** The account that pays for it. */
+  readonly payerId: string;
+  /** Whether it counts among the keys that the account may have. */
+  readonly counts: boolean;
   /** Whether the caller may change the keys of all members. */
   readonly isAdmin: boolean;
   /** The fields that an admin set. */
@@ -199,17 +209,23 @@ async function lockKey(client: pg.PoolClient, accountId: string, keyId: string):
   const [key] = rows;
   if (key === undefined) throw notFound('key');
   const locked = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' });
-  const { role, policy } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
+  const {
+    role,
+    policy,
+    accountId: payerId,
+  } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
   // In a statement after the lock, because an admin may have set them while this waited.
-  const found = await client.query<SqlRow<typeof apiKeys, 'locked_fields'>>(
-    'select locked_fields from api_keys where id = $1',
+  const found = await client.query<SqlRow<typeof apiKeys, 'locked_fields'> & { counts: boolean }>(
+    `select locked_fields, ${keyCounts} as counts from api_keys where id = $1`,
     [keyId],
   );
   return {
     workspaceId: key.workspace_id,
     createdBy: key.created_by,
+    payerId,
+    counts: found.rows[0]?.counts ?? true,
     kind: key.kind,
     createdAt: key.created_at,
     policy,

@@ -121,6 +121,16 @@ describe('keys', () => {
     ]);
   });
 
+  it('of a day, as the playground creates them, may expire; expired and disabled ones have no limit to be near', () => {
+    const tab = { created_at: '2026-03-10T09:00:00Z', expires_at: '2026-03-10T21:00:00Z' };
+    const keys = [key('a', { ...tab, ...near }), key('b', { ...near, disabled_at: at })];
+    expect(texts({ keys })).toEqual([]);
+    const missing = ['info: You have no key of your own in this workspace.'];
+    expect(texts({ keys, role: 'member', ownAccountId: 'ann' })).toEqual(missing);
+    const works = key('c', { ...tab, expires_at: '2026-03-11T09:00:00Z' });
+    expect(texts({ keys: [works], role: 'member', ownAccountId: 'ann' })).toEqual([]);
+  });
+
   it('are one line if they are many, as urgent as the most urgent of them', () => {
     const keys = ['a', 'b', 'c', 'd'].map((id) => key(id, near));
     expect(texts({ keys })).toEqual(['warn: 4 keys are at or near their limit.']);

@@ -69,7 +69,7 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
     ...(facts.isUnconfirmed ? [unconfirmed] : []),
     ...(facts.ownAccountId !== undefined &&
     isRoleAtLeast(facts.role, 'member') &&
-    !facts.keys.some((key) => key.created_by === facts.ownAccountId && isActive(key))
+    !facts.keys.some((key) => key.created_by === facts.ownAccountId && isActive(key) && !hasExpired(key, facts.now))
       ? [noKey]
       : []),
   ];
@@ -153,9 +153,11 @@ function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: At
   return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to end early.`);
 }
 
-const isActive = ({ kind, revoked_at }: KeyAnswer): boolean => kind === 'inference' && revoked_at === null;
+const isActive = ({ kind, revoked_at, disabled_at }: KeyAnswer): boolean =>
+  kind === 'inference' && revoked_at === null && disabled_at === null;
+const hasExpired = ({ expires_at: at }: KeyAnswer, now: number): boolean => at !== null && Date.parse(at) <= now;
 
-/** The own keys of a member, and all keys for an admin, that still work or could. */
+/** The own keys of a member, and all keys for an admin, that work or have expired. */
 const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswer[] =>
   keys.filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId));
 
@@ -163,10 +165,12 @@ const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswe
 const expiryDays = 7;
 
 function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
-  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, disabled_at: disabledAt }): Concern[] => {
-    const days = at === null || disabledAt !== null ? undefined : (Date.parse(at) - facts.now) / dayMs;
+  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, created_at: createdAt }): Concern[] => {
+    // A key of a day, as the playground creates it, is meant to expire.
+    if (at === null || Date.parse(at) - Date.parse(createdAt) <= dayMs) return [];
+    const days = (Date.parse(at) - facts.now) / dayMs;
     // A key that expired long ago does not need attention any more.
-    if (at === null || days === undefined || days > expiryDays || days < -expiryDays) return [];
+    if (days > expiryDays || days < -expiryDays) return [];
     const line = { id: `expiry ${id}`, to: '/keys', action: 'See keys' } as const;
     const day = formatLastDay(at);
     return days <= 0
@@ -179,7 +183,7 @@ function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
 function concernsOfKeys(facts: AttentionFacts): readonly Concern[] {
   const concerns = keysOf(facts).flatMap((key): Concern[] => {
     const limit = limitOf(key);
-    if (limit === undefined || limit.state === 'open') return [];
+    if (limit === undefined || limit.state === 'open' || hasExpired(key, facts.now)) return [];
     const line = { id: `key ${key.id}`, to: '/keys', action: 'See keys' } as const;
     const used = `${formatUsd(key.spent_usd)} of ${formatUsd(limit.limitUsd)}`;
     return limit.state === 'reached'

@@ -54,22 +54,27 @@ export function limitOf({
   return limitUsd === null ? undefined : { limitUsd, ...usedOf(limitUsd, spent, nearShare) };
 }
 
-/** The keys to show, newest first; revoked ones last. */
+const dayMs = 86_400_000;
+
+/** Whether a key is over: it was revoked, or expired a day ago. */
+export const isOver = ({ revoked_at: revokedAt, expires_at: end }: KeyAnswer, now: number): boolean =>
+  revokedAt !== null || (end !== null && Date.parse(end) <= now - dayMs);
+
+/** The keys to show, newest first; those that are over last. */
 export function findKeys(
   keys: readonly KeyAnswer[],
   { q = '', revoked }: KeySearch,
-  ownerOf: (key: KeyAnswer) => string | undefined,
+  { ownerOf, now }: { readonly ownerOf: (key: KeyAnswer) => string | undefined; readonly now: number },
 ): readonly KeyAnswer[] {
   const part = q.trim().toLowerCase();
   return keys
-    .filter((key) => revoked === true || key.revoked_at === null)
+    .filter((key) => revoked === true || !isOver(key, now))
     .filter((key) =>
       `${key.name}\n${key.preview}\n${key.tag ?? ''}\n${ownerOf(key) ?? ''}`.toLowerCase().includes(part),
     )
     .toSorted(
       (left, right) =>
-        Number(left.revoked_at !== null) - Number(right.revoked_at !== null) ||
-        right.created_at.localeCompare(left.created_at),
+        Number(isOver(left, now)) - Number(isOver(right, now)) || right.created_at.localeCompare(left.created_at),
     );
 }
 
@@ -77,7 +82,7 @@ export function findKeys(
 export interface KeySearch {
   /** A part of the name, the preview, the tag or the owner. */
   readonly q?: string | undefined;
-  /** Revoked ones, too. */
+  /** Those that are over, too. */
   readonly revoked?: true | undefined;
 }
 
