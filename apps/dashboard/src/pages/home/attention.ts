@@ -2,6 +2,7 @@ import type { MeasurementsAnswer } from '@sotto/contract/control/catalog';
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
+import { dayMs } from '../../format/days.ts';
 import {
   formatBalance,
   formatCountOf,
@@ -51,7 +52,6 @@ export interface AttentionFacts {
   readonly measured: MeasurementsAnswer['data'];
 }
 
-const dayMs = 86_400_000;
 const fewDays = 3;
 /** A route with less success in 24 hours has an incident. */
 const leastSuccess = 0.95;
@@ -109,7 +109,7 @@ function concernsOfFunds({ availableUsd, daysLeft, isLow, topUpProblem, renewsAt
   } else if (isGrant) {
     if (daysLeft !== undefined && daysLeft < Math.floor((Date.parse(renewsAt) - now) / dayMs)) {
       const renewal = `before the next grant on ${formatShortDay(renewsAt.slice(0, 10))}`;
-      const text = `At the present rate your ${balance} end in ${formatDays(daysLeft)}, ${renewal}.`;
+      const text = `At the present rate your balance of ${balance} runs out in ${formatDays(daysLeft)}, ${renewal}.`;
       concerns.push({ id: 'balance', tone: 'warn', text, ...fund });
     }
   } else if (isLow || (daysLeft !== undefined && daysLeft < fewDays)) {
@@ -148,9 +148,9 @@ function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: At
       const projected = projectedUsd(budget, now);
       if (projected === undefined || projected <= budget.limit_usd) return [];
       const course = `${formatUsd(projected)} by ${until}, its limit is ${formatUsd(budget.limit_usd)}`;
-      return [{ ...line, tone: 'info', text: `${whose} will end early: at the present rate ${course}.` }];
+      return [{ ...line, tone: 'info', text: `${whose} runs out early: at the present rate ${course}.` }];
     });
-  return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to end early.`);
+  return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to run out early.`);
 }
 
 const isActive = ({ kind, revoked_at, disabled_at }: KeyAnswer): boolean =>

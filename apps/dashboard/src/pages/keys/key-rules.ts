@@ -1,5 +1,7 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { dayMs } from '../../format/days.ts';
+import { textOf } from '../../format/read-search.ts';
 
 /** The signed-in user, as a member of the workspace. */
 interface Reader {
@@ -54,8 +56,6 @@ export function limitOf({
   return limitUsd === null ? undefined : { limitUsd, ...usedOf(limitUsd, spent, nearShare) };
 }
 
-const dayMs = 86_400_000;
-
 /** Whether a key is over: it was revoked, or expired a day ago. */
 export const isOver = ({ revoked_at: revokedAt, expires_at: end }: KeyAnswer, now: number): boolean =>
   revokedAt !== null || (end !== null && Date.parse(end) <= now - dayMs);
@@ -87,6 +87,6 @@ export interface KeySearch {
 }
 
 export const readKeySearch = ({ q, revoked }: Readonly<Record<string, unknown>>): KeySearch => ({
-  q: (typeof q === 'string' && q !== '') || typeof q === 'number' ? String(q).slice(0, 100) : undefined,
+  q: textOf(q, 100),
   revoked: revoked === true ? true : undefined,
 });

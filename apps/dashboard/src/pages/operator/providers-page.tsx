@@ -13,7 +13,7 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
     cell: ({ routes, penalized_routes: penalized }) => (
       <span className="inline-flex flex-wrap items-center gap-2">
         {formatCount(routes)}
-        {penalized > 0 && <Badge tone="warn">{formatCount(penalized)} passed over</Badge>}
+        {penalized > 0 && <Badge tone="warn">{formatCount(penalized)} demoted</Badge>}
       </span>
     ),
   },
@@ -24,14 +24,14 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
     cell: ({ success_rate }) => (success_rate === null ? '–' : formatShare(success_rate)),
   },
   {
-    title: 'First token, median',
+    title: 'First token, p50',
     numeric: true,
     cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : formatMs(ttft_ms.p50)),
   },
   {
-    title: 'Slowest tenth',
+    title: 'First token, p90',
     numeric: true,
-    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : `over ${formatMs(ttft_ms.p90)}`),
+    cell: ({ ttft_ms }) => (ttft_ms === null ? '–' : formatMs(ttft_ms.p90)),
   },
   usdColumn('Charged this month', ({ spent_this_month_usd }) => spent_this_month_usd),
 ];

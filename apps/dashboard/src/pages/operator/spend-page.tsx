@@ -1,10 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { addressOf } from '../../api/call.ts';
+import { dayAt, monthFrom } from '../../format/days.ts';
 import { formatMonth } from '../../format/format.ts';
 import { DownloadLink } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
-import { dayAt, monthFrom } from '../usage/days.ts';
 import { SpendTable } from './spend-table.tsx';
 
 const monthsBack = 36;
