@@ -159,7 +159,7 @@ await describeDashboard(
       const row = spend.getByRole('row').filter({ hasText: member.email });
       for (const text of ['Default Workspace', payer.email, '$2.50']) await row.getByText(text).waitFor();
       const month = new Date(Date.now() - 62 * dayMs).toISOString().slice(0, 7);
-      await page.getByLabel('Month').selectOption(month);
+      await page.getByLabel('Month (UTC)').selectOption(month);
       await row.getByText('$4.00').waitFor();
       await expectAccessible(page);
       const file = page.waitForEvent('download');

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
-import { pageFields, pageOf } from '../lists.ts';
+import { exportFormat, pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
 import { actQueryFields, auditLog } from './audit.ts';
-import { billingPageQuerySchema, orderAnswerSchema } from './orders.ts';
+import { orderAnswerSchema } from './orders.ts';
 import { signUpModeSchema } from './sign-in-ways.ts';
 
 /** An account as operators see it: never its requests, models or keys. */
@@ -45,7 +45,7 @@ export const operatorSpendQuerySchema = z
     ...timeRange,
     account_id: z.uuid().optional().describe('Only what this account used or paid.'),
     workspace_id: z.uuid().optional().describe('Only this workspace.'),
-    format: z.enum(['json', 'csv']).optional().describe('`csv` exports every row. Overrides the header `accept`.'),
+    ...exportFormat,
   })
   .superRefine(refuseEmptyRange);
 export type OperatorSpendQuery = z.infer<typeof operatorSpendQuerySchema>;
@@ -80,6 +80,7 @@ export type OperatorSpendAnswer = z.infer<typeof operatorSpendAnswerSchema>;
 /** Query of `GET /operator/accounts`. */
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
+  ...exportFormat,
   search: z
     .string()
     .trim()
@@ -116,6 +117,9 @@ export const deletePersonSchema = z.strictObject({
     .describe('Delete also the workspaces of the account that other people use. Their keys there stop.'),
 });
 
+/** Query of `GET /operator/providers`. */
+export const providerQuerySchema = z.strictObject(exportFormat);
+
 /** Answer of `GET /operator/providers`: health of the last 24 hours, and charges since the first of this month, UTC. */
 export const providerListAnswerSchema = z.strictObject({
   data: z.array(
@@ -137,9 +141,18 @@ export const providerListAnswerSchema = z.strictObject({
 });
 export type ProviderListAnswer = z.infer<typeof providerListAnswerSchema>;
 
+/** Query of `GET /operator/orders`. The time is that of the order. */
+export const operatorOrderQuerySchema = z
+  .strictObject({ ...pageFields(100, 20), ...timeRange, ...exportFormat })
+  .superRefine(refuseEmptyRange);
+export type OperatorOrderQuery = z.infer<typeof operatorOrderQuerySchema>;
+
 /** A page of the orders of all accounts, for operators. */
 export const operatorOrderPageSchema = pageOf(
-  orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() }),
+  orderAnswerSchema.omit({ checkout_url: true }).extend({
+    account_id: z.uuid(),
+    account_email: z.string().nullable().describe('Null: no person signs in to it, or it was deleted.'),
+  }),
 );
 export type OperatorOrderPage = z.infer<typeof operatorOrderPageSchema>;
 
@@ -222,7 +235,8 @@ export const operatorContracts = contracts({
     credentials: ['operator'],
     query: accountQuerySchema,
     answer: accountPageSchema,
-    returns: 'A page of accounts, newest first.',
+    returns: 'A page of accounts, newest first, or every row as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/accounts/{id}': {
     operationId: 'readAccount',
@@ -304,16 +318,19 @@ export const operatorContracts = contracts({
     operationId: 'listProviders',
     summary: 'List providers with their health and spend',
     credentials: ['operator'],
+    query: providerQuerySchema,
     answer: providerListAnswerSchema,
-    returns: 'The providers of the catalog.',
+    returns: 'The providers of the catalog, also as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/orders': {
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
     credentials: ['operator'],
-    query: billingPageQuerySchema,
+    query: operatorOrderQuerySchema,
     answer: operatorOrderPageSchema,
-    returns: 'A page of orders, newest first.',
+    returns: 'A page of orders, newest first, or every row as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/rejected-settlements': {
     operationId: 'listRejectedSettlements',

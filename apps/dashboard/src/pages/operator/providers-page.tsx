@@ -1,7 +1,9 @@
 import type { ProviderListAnswer } from '@sotto/contract/control/operator';
 import { useQuery } from '@tanstack/react-query';
+import { addressOf } from '../../api/call.ts';
 import { formatCount, formatMs, formatShare } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { DownloadLink } from '../../ui/button.tsx';
 import { Card, Loaded, Page } from '../../ui/surface.tsx';
 import { type Column, Table, usdColumn } from '../../ui/table.tsx';
 import { providersQuery } from './operator-queries.ts';
@@ -39,7 +41,13 @@ const columns: readonly Column<ProviderListAnswer['data'][number]>[] = [
 /** `/operator/providers`: the health of the providers, and what customers paid for their answers. */
 export function ProvidersPage() {
   return (
-    <Page title="Providers" lead="Health as the brokers measure it, and what accounts were charged this month.">
+    <Page
+      title="Providers"
+      lead="Health as the brokers measure it, and what accounts were charged this month (UTC)."
+      actions={
+        <DownloadLink href={addressOf('GET /v1/operator/providers', { query: { format: 'csv' } })}>Export</DownloadLink>
+      }
+    >
       <Loaded query={useQuery(providersQuery)} label="Providers are loading">
         {(providers) => (
           <Card>

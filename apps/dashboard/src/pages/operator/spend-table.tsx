@@ -16,7 +16,8 @@ export function lastMonths(count: number): Pick<SpendFilters, 'from' | 'to'> {
   return { from: monthFrom(today, 1 - count), to: addDays(today, 1) };
 }
 
-function Person({ id, email }: { id: string; email: string | null }) {
+/** An account by the address of its person, or by its id. */
+export function Person({ id, email }: { id: string; email: string | null }) {
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={linkClass}>
       <Truncated text={email ?? id} className="md:max-w-64" />
