@@ -11,7 +11,7 @@ import { HomePage } from './pages/home/home-page.tsx';
 import { readKeySearch } from './pages/keys/key-rules.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
-import { readSpendSearch } from './pages/operator/spend-search.ts';
+import { readMonthSearch } from './pages/operator/month-search.ts';
 import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
@@ -212,7 +212,7 @@ const accountDetailRoute = createRoute({
 const spendRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/operator/spend',
-  validateSearch: readSpendSearch,
+  validateSearch: readMonthSearch,
   component: lazyPage(() => import('./pages/operator/spend-page.tsx'), 'SpendPage'),
 });
 
@@ -232,6 +232,7 @@ const providersRoute = createRoute({
 const allOrdersRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: '/operator/orders',
+  validateSearch: readMonthSearch,
   component: lazyPage(() => import('./pages/operator/all-orders-page.tsx'), 'AllOrdersPage'),
 });
 

@@ -5,6 +5,11 @@ export const pageFields = (most: number, usual: number) => ({
   cursor: z.string().min(1).max(200).optional().describe('`next_cursor` of the previous page.'),
 });
 
+/** The field of a query that asks for a whole list as CSV. */
+export const exportFormat = {
+  format: z.enum(['json', 'csv']).optional().describe('`csv` exports every row. Overrides the header `accept`.'),
+};
+
 /** Query of lists whose length the account's maximum bounds, such as keys and budgets. */
 export const listPageFields = pageFields(500, 100);
 export const listQuerySchema = z.strictObject(listPageFields);

@@ -11,7 +11,7 @@ export interface Maximum {
 }
 
 const dayForCreator =
-  'A revoked one counts for another day, for the member who created it. So this also limits how many one creates in a day.';
+  'A revoked one counts for another day, for the member who created it, and an expired one for all. So this also limits how many one creates in a day.';
 const day = 'An ended one counts for another day, so this also limits how many an account creates in a day.';
 
 /** The maxima of an account. Settings, the reference and the errors of the routes that create something follow from these rows. */

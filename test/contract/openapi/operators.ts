@@ -43,6 +43,8 @@ export function describeOperators(stage: DescribedService): void {
       await toControl(read, 200, { headers });
       await toControl(read, 401);
     }
+    for (const exported of ['listAccounts', 'listProviders', 'listAllOrders'])
+      await toControl(exported, 200, { headers, query: '?format=csv' });
     const unknown = { id: randomUUID() };
     await toControl('readAccount', 200, { headers, parameters });
     await toControl('readAccount', 404, { headers, parameters: unknown });

@@ -121,6 +121,25 @@ describe('a maximum', () => {
     expect((await visitor.post('/keys', { name: 'x', kind: 'inference' })).status).toBe(201);
   });
 
+  it('of keys counts an expired one for a day, and again once it is prolonged', async () => {
+    const { visitor } = await verified(world);
+    const make = async () => (await visitor.post('/keys', { name: 'x', kind: 'inference' })).status;
+    const { id } = (await visitor.post('/keys', { name: 'old', kind: 'inference' })).json;
+    for (let at = 1; at < most; at += 1) expect(await make()).toBe(201);
+    const expire = (ago: string) =>
+      world.pool.query(`update api_keys set expires_at = now() - $2::interval where id = $1`, [id, ago]);
+    await expire('23 hours');
+    expect(await make()).toBe(409);
+    await expire('25 hours');
+    // Of the two, the later one takes the lock after the other has committed, and finds the place taken.
+    const [prolonged, made] = await together('api_keys', [
+      () => visitor.send('PATCH', `/keys/${id}`, { expires_at: null }),
+      () => twin(visitor).post('/keys', { name: 'x', kind: 'inference' }),
+    ]);
+    expect([prolonged?.status === 200, made?.status === 201].filter(Boolean)).toHaveLength(1);
+    expect([prolonged?.status === 409, made?.status === 409].filter(Boolean)).toHaveLength(1);
+  });
+
   it('of keys counts revoked ones against the member who created them, not against the owner', async () => {
     const [owner, guest] = [await verified(world), await verified(world)];
     const [{ id: place }] = (await owner.visitor.get('/workspaces')).json.data;

@@ -135,7 +135,7 @@ await describeDashboard('keys', (stage) => {
     // The button that opened the dialog has disappeared with its row.
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
     expect((await ask(stage.service, key, { model })).status).toBe(401);
-    await page.getByRole('switch', { name: 'Show revoked (1)' }).click();
+    await page.getByRole('switch', { name: 'Show revoked and expired (1)' }).click();
     await row(page, 'leaked').getByText('Revoked', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Actions for leaked' }).click();
     expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Its usage']);

@@ -159,7 +159,7 @@ await describeDashboard(
       const row = spend.getByRole('row').filter({ hasText: member.email });
       for (const text of ['Default Workspace', payer.email, '$2.50']) await row.getByText(text).waitFor();
       const month = new Date(Date.now() - 62 * dayMs).toISOString().slice(0, 7);
-      await page.getByLabel('Month').selectOption(month);
+      await page.getByLabel('Month (UTC)').selectOption(month);
       await row.getByText('$4.00').waitFor();
       await expectAccessible(page);
       const file = page.waitForEvent('download');
@@ -169,18 +169,18 @@ await describeDashboard(
       const both = page.getByRole('table', { name: 'Spend by month, workspace and member' }).getByRole('row');
       await expect.poll(() => both.count()).toBe(3);
 
-      await page.getByRole('link', { name: 'All acts' }).click();
-      const acts = page.getByRole('table', { name: 'All acts, newest first' }).getByRole('row');
+      await page.getByRole('link', { name: 'Deployment audit log' }).click();
+      const acts = page.getByRole('table', { name: 'Events, newest first' }).getByRole('row');
       await page.getByLabel('Part of an address, or an account id').fill(payer.email);
       // Two keys. Operators learn no names of keys.
       await expect.poll(() => acts.count()).toBe(3);
       expect(await acts.last().textContent()).toContain(payer.email);
       expect((await acts.allTextContents()).join()).not.toContain('laptop');
       await page.getByLabel('Kind').selectOption('Budgets and alerts');
-      await page.getByText('No act matches these filters.').waitFor();
+      await page.getByText('No event matches these filters.').waitFor();
       await page.getByLabel('Kind').selectOption('Keys');
       await page.getByLabel('To, inclusive').fill('2025-01-01');
-      await page.getByText('No act matches these filters.').waitFor();
+      await page.getByText('No event matches these filters.').waitFor();
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await page.getByLabel('By', { exact: true }).selectOption('Command line');
       await acts.getByText('Operator granted').first().waitFor();
@@ -209,7 +209,7 @@ await describeDashboard(
 
       await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
       await page.getByLabel('Kind').selectOption('Routing');
-      await page.getByText('No act in this workspace matches these filters.').waitFor();
+      await page.getByText('No event matches these filters.').waitFor();
       await page.getByLabel('Kind').selectOption('Keys');
       await page.getByRole('combobox', { name: 'Person' }).click();
       await page.getByRole('option', { name: person.email }).click();
@@ -230,8 +230,8 @@ await describeDashboard(
         providers: 'Providers',
         orders: 'Orders',
         spend: 'Spend',
-        books: 'Books',
-        audit: 'All acts',
+        books: 'Ledger',
+        audit: 'Deployment audit log',
         'sign-up': 'Sign-up policy',
       };
       for (const [path, title] of Object.entries(names)) {

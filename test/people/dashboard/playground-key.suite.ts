@@ -29,6 +29,30 @@ export function playgroundKeySuite(stage: Stage): void {
     expect(await page.getByText('Same question').count()).toBe(0);
   });
 
+  it('creates another key after its own was revoked, and shows it to no program', async () => {
+    stage.reset();
+    const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
+    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+    const send = async (text: string): Promise<void> => {
+      await page.getByLabel('Your question').fill(text);
+      await page.getByRole('button', { name: 'Send' }).click();
+    };
+    await send('First');
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    const listed = async () => ((await (await page.request.get('/v1/keys')).json()) as { data: { id: string }[] }).data;
+    const [{ id } = { id: '' }] = await listed();
+    // In another tab, or by an admin.
+    expect((await page.request.delete(`/v1/keys/${id}`)).status()).toBe(204);
+    await send('Second');
+    await page.getByText('invalid_api_key').waitFor();
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByText('Hello there, this is a provider.').nth(1).waitFor();
+    expect(await listed()).toHaveLength(2);
+    await page.goto('/first-steps');
+    await page.getByRole('button', { name: 'Create key' }).waitFor();
+    expect(await page.evaluate('Object.keys(sessionStorage).join()')).toContain('sotto.playground.key');
+  });
+
   it('explains the allowed limits of its key, and keeps the typed value', async () => {
     const page = await stage.open('/playground', { as: await stage.person() });
     await page.getByText('Choose a key instead').click();

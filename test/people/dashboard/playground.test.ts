@@ -27,7 +27,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByText('Hello there, this is a provider.').waitFor();
     const facts = page.getByLabel('About this answer');
     const shown = (await facts.textContent()) ?? '';
-    for (const part of ['acme', 'Private', 'simulated', '10 in, 20 out', '<$0.0001', 'First token']) {
+    for (const part of ['acme/small', 'Private', 'simulated', '10 in, 20 out', '<$0.0001', 'First token']) {
       expect(shown).toContain(part);
     }
     const receipt = page.getByRole('figure', { name: 'Privacy receipt' });
@@ -108,7 +108,7 @@ await describeDashboard('playground', (stage) => {
     await ask(page, 'My secret');
     await page.getByText('Hello there, this is a provider.').waitFor();
     await page.getByRole('radio', { name: /^Compatibility mode/ }).check();
-    await page.getByText(/^1 earlier exchange went by a more private way/).waitFor();
+    await page.getByText(/^1 earlier exchange went in a more private mode/).waitFor();
     expect(await page.getByRole('button', { name: 'Ask again' }).count()).toBe(0);
     const sent = page.waitForRequest(`${stage.service.baseUrl}/chat/completions`);
     await ask(page, 'Thanks');
@@ -151,7 +151,7 @@ await describeDashboard('playground', (stage) => {
     await page.getByLabel('Temperature').fill('3');
     await page.getByText('Correct the marked parameter.').waitFor();
     await page.getByLabel('Temperature').fill('0.5');
-    await page.getByLabel('Most output tokens').fill('50');
+    await page.getByLabel('Max output tokens').fill('50');
     await page.getByLabel('Reasoning effort').selectOption('low');
     await page.getByLabel('Provider').selectOption('Only acme');
     await page.getByLabel('Minimum privacy').selectOption('Private or stronger');

@@ -53,13 +53,23 @@ export function requestsLiveSuite(stage: Stage): void {
       await page.getByRole('menuitem', { name: 'Save this view…' }).click();
       await page.getByLabel('Name').fill('What failed');
       await page.getByRole('button', { name: 'Save view' }).click();
+      // Another tab of the same person saves one by that name, too.
+      const other = await page.context().newPage();
+      await other.goto('/usage?range=7d');
+      await other.getByRole('button', { name: 'Views' }).click();
+      await other.getByRole('menuitem', { name: 'Save this view…' }).click();
+      await other.getByLabel('Name').fill('What failed');
+      await other.getByText('Replaces the view “What failed”.').waitFor();
+      await other.getByLabel('Name').fill('A week');
+      await other.getByRole('button', { name: 'Save view' }).click();
+      await other.close();
       await page.goto('/usage');
       await page.getByRole('button', { name: 'Views' }).click();
       await page.getByRole('menuitem', { name: 'What failed' }).click();
       await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('failed');
       await page.getByRole('button', { name: 'Views' }).click();
       await page.getByRole('menuitem', { name: 'Remove a view…' }).click();
-      await page.getByRole('button', { name: 'Remove What failed' }).click();
+      for (const name of ['What failed', 'A week']) await page.getByRole('button', { name: `Remove ${name}` }).click();
       await page.getByRole('button', { name: 'Views' }).click();
       await page.getByText('No view is saved in this browser').waitFor();
     });

@@ -29,6 +29,8 @@ await describeDashboard('usage', (stage) => {
     const page = await stage.open('/usage', { as: somebody });
     await page.getByText('No requests on these days').waitFor();
     await page.getByRole('link', { name: 'Send a first request' }).click();
+    await page.getByLabel('Your question').waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
     const key = (await page.getByTestId('new-key').textContent()) ?? '';
     const { json } = await ask(stage.service, key, { model: 'acme/small' });
@@ -54,21 +56,23 @@ await describeDashboard('usage', (stage) => {
     const person = await user(stage);
     const [keyId = ''] = person.keyIds;
     await use(stage, person, [
-      { keyId, usd: 1.25 },
-      { keyId, usd: 0.25, status: 'cancelled' },
-      { keyId, usd: 0, status: 'failed', provider: null },
-      { keyId, usd: 0.5, estimated: true, attempts: 2 },
+      { keyId, usd: 1.25, daysAgo: 1 },
+      { keyId, usd: 0.25, status: 'cancelled', daysAgo: 1 },
+      { keyId, usd: 0, status: 'failed', provider: null, daysAgo: 1 },
+      { keyId, usd: 0.5, estimated: true, attempts: 2, daysAgo: 1 },
       { keyId, usd: 7, daysAgo: 45 },
+      // Today is not over, so it is not compared.
+      { keyId, usd: 1 },
     ]);
     const page = await stage.open('/usage', { as: person });
     await total(page, 'Cost').waitFor();
-    expect(await total(page, 'Cost').textContent()).toContain('$2.00');
+    expect(await total(page, 'Cost').textContent()).toContain('$3.00');
     const more = '+300% from the period before';
-    await expect.poll(() => total(page, 'Requests').textContent()).toBe(`41 failed, 1 cancelled, 1 estimated${more}`);
-    expect(await total(page, 'Tokens in').textContent()).toBe(`4K1.6K cached${more}`);
+    await expect.poll(() => total(page, 'Requests').textContent()).toBe(`51 failed, 1 cancelled, 1 estimated${more}`);
+    expect(await total(page, 'Tokens in').textContent()).toBe(`5K2K cached${more}`);
     expect(await total(page, 'Cost').textContent()).toContain('−71.4% from the period before');
-    await page.getByLabel('Days').selectOption({ label: 'Last 90 days' });
-    await expect.poll(() => total(page, 'Cost').textContent()).toContain('$9.00');
+    await narrow(page, 'Time', 'Last 90 days');
+    await expect.poll(() => total(page, 'Cost').textContent()).toContain('$10.00');
     expect(new URL(page.url()).search).toBe('?range=90d');
   });
 
@@ -96,8 +100,8 @@ await describeDashboard('usage', (stage) => {
     expect(Object.fromEntries(search)).toEqual({ by: 'key', show: 'requests', key: person.keyIds[1] });
     await page.reload();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('30');
-    await expect.poll(() => page.getByRole('combobox', { name: 'Key', exact: true }).inputValue()).toBe('nightly job');
-    await page.getByLabel('Model').first().selectOption('beta/chat');
+    await page.getByRole('button', { name: 'Key: nightly job' }).waitFor();
+    await narrow(page, 'Model', 'beta/chat');
     await expect.poll(() => total(page, 'Requests').textContent()).toMatch(/^[78]/);
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => total(page, 'Requests').textContent()).toContain('90');
@@ -107,7 +111,7 @@ await describeDashboard('usage', (stage) => {
     const person = await user(stage);
     await use(stage, person, month(person.keyIds));
     const page = await stage.open('/usage', { as: person });
-    await page.getByLabel('Days').selectOption({ label: 'From … to …' });
+    await narrow(page, 'Time', 'From … to …');
     const day = (daysAgo: number): string => new Date(Date.now() - daysAgo * dayMs).toISOString().slice(0, 10);
     await page.getByLabel('From').fill(day(1));
     await expect.poll(() => total(page, 'Requests').textContent()).toMatch(/^9/);
@@ -130,11 +134,11 @@ await describeDashboard('usage', (stage) => {
     const page = await stage.open(`/usage?key=${second}&by=model`, { as: person });
     const csvOf = async (name: string): Promise<string[]> => {
       const waiting = page.waitForEvent('download');
-      await page.getByRole('link', { name }).click();
+      await page.getByRole('link', { name, exact: true }).click();
       const file = await (await waiting).path();
       return (await readFile(file, 'utf8')).trimEnd().split('\r\n');
     };
-    const [sumsHead = '', ...sums] = await csvOf('Export sums');
+    const [sumsHead = '', ...sums] = await csvOf('Export');
     expect(sumsHead).toMatch(/^day,model,requests/);
     expect(sums.some((line) => line.includes('only/this,1,'))).toBe(true);
     await page.getByRole('tab', { name: 'Requests' }).click();
@@ -235,7 +239,14 @@ await describeDashboard('usage', (stage) => {
     const [one, other] = [await user(stage), await user(stage)];
     await use(stage, one, month(one.keyIds));
     const page = await stage.open(`/usage?workspace=${one.workspaceId}&key=${one.keyIds[0]}`, { as: other });
+    await page.getByText('No requests match').waitFor();
+    // The switcher names a workspace of the reader's own, and leads there.
+    await page.getByRole('button', { name: 'Clear filters' }).first().click();
     await page.getByText('No requests on these days').waitFor();
+    await page.getByRole('button', { name: 'Workspace: Another workspace' }).waitFor();
+    await page.getByRole('button', { name: 'Workspace: Default Workspace' }).click();
+    await page.getByRole('menuitem', { name: 'Default Workspace' }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe('');
   });
 
   thoroughly('looks well', async () => {

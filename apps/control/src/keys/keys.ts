@@ -9,7 +9,7 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { orError } from '../database/refused.ts';
 import type { apiKeys } from '../database/schema.ts';
 import type { Domain } from '../domain.ts';
-import { atMaximum } from '../limits/maximum.ts';
+import { atMaximum, keyCounts } from '../limits/maximum.ts';
 import { maximumErrors } from '../limits/maximum-errors.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
@@ -82,7 +82,14 @@ function serveKeys(serve: Serve, deps: KeysDependencies): void {
     'PATCH /v1/keys/{id}': async ({ caller: { accountId }, params: { id }, body }) => {
       const { name, tag, disabled: isDisabled } = body;
       const key = await inTransaction(pool, async (client) => {
-        const { workspaceId, createdBy, isAdmin, locks, before, ...ruled } = await lockKey(client, accountId, id, body);
+        const { workspaceId, createdBy, isAdmin, locks, before, payerId, counts, ...ruled } = await lockKey(
+          client,
+          accountId,
+          id,
+          body,
+        );
+        if (body.expires_at !== undefined && !counts)
+          orError(await atMaximum(client, 'keys', { accountId: payerId, maxima: deps.maxima }), maximumErrors);
         const locked = isAdmin ? undefined : firstLocked(locks, body);
         if (locked !== undefined) throw lockedByAdmin(locked);
         const after = locksAfter(locks, body, { isOwn: createdBy === accountId });
@@ -183,6 +190,10 @@ const lockedByAdmin = (param: LockableField): ServiceError =>
 interface LockedKey extends RuledKey {
   readonly workspaceId: string;
   readonly createdBy: string;
+  /** The account that pays for it. */
+  readonly payerId: string;
+  /** Whether it counts among the keys that the account may have. */
+  readonly counts: boolean;
   /** Whether the caller may change the keys of all members. */
   readonly isAdmin: boolean;
   /** The fields that an admin set. */
@@ -210,16 +221,25 @@ async function lockKey(
   const [key] = rows;
   if (key === undefined) throw notFound('key');
   const locked = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' });
-  const { role, policy } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
+  const {
+    role,
+    policy,
+    accountId: payerId,
+  } = orError(locked, { ...accessErrors, no_workspace: () => notFound('key') });
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
   // In a statement after the lock, because it may have been changed while this waited.
-  const found = await client.query<SqlRow<typeof apiKeys>>('select * from api_keys where id = $1', [keyId]);
+  const found = await client.query<SqlRow<typeof apiKeys> & { counts: boolean }>(
+    `select *, ${keyCounts} as counts from api_keys where id = $1`,
+    [keyId],
+  );
   const [present] = found.rows;
   if (present === undefined) throw notFound('key');
   return {
     workspaceId: key.workspace_id,
     createdBy: key.created_by,
+    payerId,
+    counts: present.counts,
     kind: key.kind,
     createdAt: key.created_at,
     policy,

@@ -2,19 +2,22 @@ import type { Maxima, MaximumName } from '@sotto/contract';
 import type pg from 'pg';
 import { Refused } from '../database/refused.ts';
 
-const ended = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
+const countsYet = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
+
+/** SQL: whether a key that is not revoked counts. An expired one may be prolonged, and then takes a place again. */
+export const keyCounts = countsYet('expires_at');
 
 /**
  * SQL that counts what the account `$1` has. Ended things count for a day, so that creating and ending them in turn is bounded too.
  * Revoked keys count only against the member `$2` who created them, so that a member cannot use up the owner's keys for a day.
  */
 const counts: Readonly<Record<MaximumName, string>> = {
-  keys: `select count(*) from api_keys where account_id = $1
-    and (revoked_at is null or created_by = $2 and ${ended('revoked_at')})`,
-  workspaces: `select count(*) from workspaces where account_id = $1 and ${ended('deleted_at')}`,
+  keys: `select count(*) from api_keys where account_id = $1 and ${keyCounts}
+    and (revoked_at is null or created_by = $2 and ${countsYet('revoked_at')})`,
+  workspaces: `select count(*) from workspaces where account_id = $1 and ${countsYet('deleted_at')}`,
   budgets: `select count(*) from budgets b join workspaces w on w.id = b.workspace_id
     where w.account_id = $1 and w.deleted_at is null and b.limit_nusd is not null and not b.is_default`,
-  apps: `select count(*) from connect_apps where account_id = $1 and ${ended('disabled_at')}`,
+  apps: `select count(*) from connect_apps where account_id = $1 and ${countsYet('disabled_at')}`,
   invitations: `select count(*) from workspace_invitations i join workspaces w on w.id = i.workspace_id
     where w.account_id = $1 and w.deleted_at is null and i.expires_at > now()`,
   passkeys: 'select count(*) from auth_passkey p join accounts a on a.user_id = p.user_id where a.id = $1',

@@ -65,13 +65,13 @@ export class ControlMetrics {
 
   readonly #inputTokens = this.#counter(
     'sotto_input_tokens_total',
-    'Tokens of prompts that were booked, of everybody.',
+    'Tokens of prompts that were booked, of all accounts.',
   );
   readonly #outputTokens = this.#counter(
     'sotto_output_tokens_total',
-    'Tokens of answers that were booked, of everybody.',
+    'Tokens of answers that were booked, of all accounts.',
   );
-  readonly #charged = this.#counter('sotto_charged_usd_total', 'Charges that were booked, of everybody.');
+  readonly #charged = this.#counter('sotto_charged_usd_total', 'Charges that were booked, of all accounts.');
   readonly #served = new Histogram({
     name: 'http_server_request_duration_seconds',
     help: 'From the arrival of a request until the end of its answer.',

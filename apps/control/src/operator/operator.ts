@@ -1,4 +1,11 @@
-import { type AccountAnswer, operatorContracts } from '@sotto/contract/control/operator';
+import {
+  type AccountAnswer,
+  accountAnswerSchema,
+  type OperatorOrderPage,
+  operatorContracts,
+  operatorOrderPageSchema,
+  type ProviderListAnswer,
+} from '@sotto/contract/control/operator';
 import { type Nusd, usdToNusd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
@@ -19,6 +26,7 @@ import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import { notFound } from '../serve/not-found.ts';
+import { wholePages } from '../serve/page-cursor.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
 import { dateOf, dayRange } from '../usage/day-range.ts';
@@ -85,7 +93,15 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     return read(id);
   };
   serve(operatorContracts)({
-    'GET /v1/operator/accounts': ({ query }) => listAccounts(pool, query, reading),
+    'GET /v1/operator/accounts': ({ query: { format, search, ...page }, request, reply }) => {
+      if (!wantsCsv(format, request.headers.accept)) return listAccounts(pool, { search, ...page }, reading);
+      const pages = wholePages((cursor) => listAccounts(pool, { search, limit: 100, cursor }, reading));
+      return sendCsv(reply, {
+        filename: 'accounts.csv',
+        columns: accountColumns,
+        pages: mapPages(pages, exportedAccount),
+      });
+    },
     'GET /v1/operator/accounts/{id}': ({ params }) => read(params.id),
 
     'GET /v1/operator/spend': async ({ query: { format, limit, cursor, from, to, ...asked }, request, reply }) => {
@@ -138,8 +154,20 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       return read(id);
     },
 
-    'GET /v1/operator/providers': async () => ({ data: await listProviders(pool, keeper, now()) }),
-    'GET /v1/operator/orders': ({ query }) => listAllOrders(pool, query),
+    'GET /v1/operator/providers': async ({ query: { format }, request, reply }) => {
+      const data = await listProviders(pool, keeper, now());
+      if (!wantsCsv(format, request.headers.accept)) return { data };
+      const pages = mapPages(
+        wholePages(async () => ({ data, next_cursor: null })),
+        exportedProvider,
+      );
+      return sendCsv(reply, { filename: 'providers.csv', columns: providerColumns, pages });
+    },
+    'GET /v1/operator/orders': ({ query: { format, limit, cursor, ...time }, request, reply }) => {
+      if (!wantsCsv(format, request.headers.accept)) return listAllOrders(pool, { ...time, limit, cursor });
+      const pages = wholePages((at) => listAllOrders(pool, { ...time, limit: 100, cursor: at }));
+      return sendCsv(reply, { filename: 'orders.csv', columns: orderColumns, pages: mapPages(pages, exportedOrder) });
+    },
     'GET /v1/operator/rejected-settlements': async () => ({ data: await listRejected(pool) }),
     'POST /v1/operator/rejected-settlements/{id}/dismiss': async ({ caller, params: { id }, body }) => {
       if (!(await dismissRejected(pool, { id, why: body.why, actor: as(caller) }))) throw notFound('settlement');
@@ -173,6 +201,34 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     },
   });
 }
+
+async function* mapPages<Entry, Row>(
+  pages: AsyncIterable<readonly Entry[]>,
+  toRow: (entry: Entry) => Row,
+): AsyncGenerator<readonly Row[]> {
+  for await (const page of pages) yield page.map(toRow);
+}
+
+// The columns of CSV are the fields of JSON, in their order. An object is one cell.
+const accountColumns = accountAnswerSchema.keyof().options;
+const exportedAccount = ({ monthly_grant: grant, ...account }: AccountAnswer) => ({
+  ...account,
+  monthly_grant: grant?.amount_usd ?? null,
+});
+const orderColumns = operatorOrderPageSchema.shape.data.element.keyof().options;
+const exportedOrder = ({ problem, ...order }: OperatorOrderPage['data'][number]) => ({
+  ...order,
+  problem: problem?.code ?? null,
+});
+const providerColumns = [
+  ...(['provider', 'routes', 'penalized_routes', 'requests', 'success_rate'] as const),
+  ...(['ttft_ms_p50', 'ttft_ms_p90', 'spent_this_month_usd'] as const),
+];
+const exportedProvider = ({ ttft_ms: ttft, ...provider }: ProviderListAnswer['data'][number]) => ({
+  ...provider,
+  ttft_ms_p50: ttft?.p50 ?? null,
+  ttft_ms_p90: ttft?.p90 ?? null,
+});
 
 /** Converts `amount_usd`. Throws `invalid_request` for an amount that the ledger cannot hold or that is below `least`. */
 function readAmount(usd: number, least: Nusd, takes: string): Nusd {

@@ -80,15 +80,20 @@ export const badCursor = (): ServiceError =>
     ...{ message: '`cursor` must be the `next_cursor` of an earlier page.', param: 'cursor' },
   });
 
+type ReadPage<Entry> = (
+  cursor: string | undefined,
+) => Promise<{ readonly data: readonly Entry[]; readonly next_cursor: string | null }>;
+
 /** Yields every entry of a list that is read page by page. */
-export async function* pagesOf<Entry>(
-  read: (
-    cursor: string | undefined,
-  ) => Promise<{ readonly data: readonly Entry[]; readonly next_cursor: string | null }>,
-): AsyncGenerator<Entry> {
+export async function* pagesOf<Entry>(read: ReadPage<Entry>): AsyncGenerator<Entry> {
+  for await (const page of wholePages(read)) yield* page;
+}
+
+/** Yields the pages of a list. No connection is held in between. */
+export async function* wholePages<Entry>(read: ReadPage<Entry>): AsyncGenerator<readonly Entry[]> {
   for (let cursor: string | undefined; ; ) {
     const page = await read(cursor);
-    yield* page.data;
+    yield page.data;
     if (page.next_cursor === null) return;
     cursor = page.next_cursor;
   }

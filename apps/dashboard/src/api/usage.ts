@@ -77,16 +77,30 @@ export const usageRowsQuery = (filters: UsageRowFilters) =>
   });
 
 const askAgainMs = 20_000;
-const mostArrivals = 50;
+const minuteMs = 60_000;
+/** As many new requests are put on top. If there are more, the list begins anew. */
+export const mostArrivals = 50;
+/** The query key of requests that came after a list was loaded. */
+export const arrivalsKey = [...usageQueryKey, 'arrivals'] as const;
 
-/** The newest of these requests, asked for again while the page is looked at. */
+/** Whether requests may still come that match: the time goes on. */
+export const isOpenTime = (filters: UsageRowFilters): boolean => Date.parse(timeOf(filters).to ?? '9999') > Date.now();
+
+/** The newest of these requests whose minute is complete. They are asked for while the page is looked at, some time after the list. */
 export const newestRowsQuery = (filters: UsageRowFilters) =>
   queryOptions({
-    queryKey: [...usageQueryKey, 'arrivals', filters],
-    queryFn: async ({ signal }) =>
-      (await call('GET /v1/usage', { query: { ...rowsAsked(filters), limit: mostArrivals }, signal })).data,
+    queryKey: [...arrivalsKey, filters],
+    queryFn: async ({ signal }): Promise<readonly UsageRow[]> => {
+      const query = { ...rowsAsked(filters), limit: mostArrivals };
+      const to = new Date(Math.floor(Date.now() / minuteMs) * minuteMs).toISOString();
+      // In the first minute of a day, no minute of it is complete.
+      if (Date.parse(query.from) >= Date.parse(to)) return [];
+      return (await call('GET /v1/usage', { query: { ...query, to }, signal })).data;
+    },
+    initialData: [],
     refetchInterval: askAgainMs,
-    staleTime: 0,
+    staleTime: askAgainMs,
+    refetchOnWindowFocus: 'always',
     gcTime: 0,
   });
 

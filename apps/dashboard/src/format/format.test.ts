@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBalance, readUsd, typedUsd } from './format.ts';
+import { exactUsdOf, formatBalance, readUsd, typedUsd } from './format.ts';
 
 it.each([
   [24.99701, '$24.99'],
@@ -9,6 +9,12 @@ it.each([
   [0, '$0.00'],
 ])('a balance of %f is %s: from ten cents on it is rounded down', (usd, shown) => {
   expect(formatBalance(usd)).toBe(shown);
+});
+
+it('exact amounts of a column have the digits that the longest of them needs', () => {
+  const amounts = [0.0006, 0.00004, 1.2];
+  expect(amounts.map(exactUsdOf(amounts))).toEqual(['$0.00060', '$0.00004', '$1.20000']);
+  expect(exactUsdOf([0, 5])(5)).toBe('$5.00');
 });
 
 describe('an amount as it is typed', () => {

@@ -38,6 +38,12 @@ export function formatUsdIn(digits: UsdDigits, usd: number): string {
   return usd > 0 && usd < smallest ? `<${inParts.format(smallest)}` : inParts.format(usd);
 }
 
+/** Writes the amounts of a column, all with as many digits. */
+export function formatUsdColumn(amounts: readonly (number | null)[]): (usd: number) => string {
+  const digits = usdDigitsOf(amounts);
+  return (usd) => formatUsdIn(digits, usd);
+}
+
 /** A balance, which is rounded down: nobody can spend what it does not have. */
 export const formatBalance = (usd: number): string =>
   formatUsd(usd < 0.1 ? usd : Math.floor(Number((usd * 100).toFixed(6))) / 100);
@@ -46,6 +52,18 @@ const exact = new Intl.NumberFormat(locale, { ...inUsd, maximumFractionDigits: 9
 
 /** An amount in USD to the last nano-dollar. */
 export const formatExactUsd = (usd: number): string => exact.format(usd);
+
+/** Writes amounts of a column exactly, each with as many digits as the one that needs the most. */
+export function exactUsdOf(amounts: readonly number[]): (usd: number) => string {
+  const digitsOf = (usd: number): number => usd.toFixed(9).replace(/0+$/, '').split('.')[1]?.length ?? 0;
+  const digits = Math.max(2, ...amounts.map(digitsOf));
+  const column = new Intl.NumberFormat(locale, {
+    ...inUsd,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return (usd) => column.format(usd);
+}
 
 const price = new Intl.NumberFormat(locale, { ...inUsd, maximumFractionDigits: 6 });
 
@@ -84,6 +102,7 @@ const utcMinute = new Intl.DateTimeFormat(locale, {
   ...{ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
   timeZone: 'UTC',
 });
+const utcInstant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 const localDay = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
 const shortDay = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric', timeZone: 'UTC' });
@@ -99,6 +118,9 @@ export const formatMinute = (iso: string): string => minute.format(new Date(iso)
 
 /** A minute of usage in UTC, as its days are, without the year. */
 export const formatUtcMinute = (iso: string): string => utcMinute.format(new Date(iso));
+
+/** The same with the year. */
+export const formatUtcInstant = (iso: string): string => utcInstant.format(new Date(iso));
 
 /** The day just before an instant, where the reader is: the last one of a period that ends then. */
 export const formatLastDay = (endsAt: string): string => localDay.format(Date.parse(endsAt) - 1);

@@ -37,7 +37,7 @@ export function useSessionKey({ id }: WorkspaceAnswer): () => Promise<TabKey> {
 
 async function create(client: QueryClient, workspaceId: string): Promise<TabKey> {
   const policy = await client.fetchQuery(policyQuery(workspaceId));
-  const key = tabKeyOf(await createKey(sessionKeyBody(workspaceId, policy, Date.now())));
+  const key = tabKeyOf(await createKey(sessionKeyBody(workspaceId, policy, Date.now())), true);
   keepTabKey(workspaceId, key);
   void client.invalidateQueries(allKeys);
   return key;

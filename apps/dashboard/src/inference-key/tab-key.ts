@@ -10,21 +10,27 @@ export interface TabKey {
     readonly limitUsd: number | null;
     readonly expiresAt: string | null;
     readonly isCompatible: boolean;
+    /** A request created it, for this tab alone. */
+    readonly isAutomatic?: boolean;
   };
 }
+
+/** Whether the key is one for programs, and not only for this tab. */
+export const isForPrograms = ({ made }: TabKey): boolean => made?.isAutomatic !== true;
 
 const storageName = (workspaceId: string): string => `sotto.playground.key.${workspaceId}`;
 
 /** The default limit of a key that the playground creates, in USD. */
 export const defaultLimitUsd = 1;
 
-export const tabKeyOf = (answer: Answer<'POST /v1/keys'>): TabKey => ({
+export const tabKeyOf = (answer: Answer<'POST /v1/keys'>, isAutomatic = false): TabKey => ({
   key: answer.key,
   made: {
     id: answer.id,
     limitUsd: answer.credit_limit_usd,
     expiresAt: answer.expires_at,
     isCompatible: answer.openai_compatible,
+    isAutomatic,
   },
 });
 
@@ -60,6 +66,11 @@ const storedFor = (workspaceId: string): string | null => sessionStorage.getItem
 
 /** The key of a workspace; undefined if there is none, or if it ends now. */
 export const tabKeyNow = (workspaceId: string): TabKey | undefined => readStored(storedFor(workspaceId));
+
+/** Forgets the key of a workspace if it is this one, which does not work any more. */
+export function forgetMadeKey(workspaceId: string, keyId: string): void {
+  if (tabKeyNow(workspaceId)?.made?.id === keyId) keepTabKey(workspaceId, undefined);
+}
 
 /** The key of a workspace, and a function that keeps another. It is forgotten when the tab closes or the user signs out. */
 export function useTabKey(workspaceId: string): readonly [TabKey | undefined, (key: TabKey | undefined) => void] {

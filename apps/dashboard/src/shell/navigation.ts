@@ -61,8 +61,8 @@ export const operatorNavigation = [
   { to: '/operator/spend', label: 'Spend', icon: Wallet },
   { to: '/operator/providers', label: 'Providers', icon: Server },
   { to: '/operator/orders', label: 'Orders', icon: Receipt },
-  { to: '/operator/books', label: 'Books', icon: BookCheck },
-  { to: '/operator/audit', label: 'All acts', icon: ScrollText },
+  { to: '/operator/books', label: 'Ledger', icon: BookCheck },
+  { to: '/operator/audit', label: 'Deployment audit log', icon: ScrollText },
   { to: '/operator/sign-up', label: 'Sign-up policy', icon: UserPlus },
 ] as const;
 

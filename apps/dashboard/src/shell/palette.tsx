@@ -13,7 +13,7 @@ import { useSignOut } from '../session/session.ts';
 import { usePart } from '../ui/lazy-page.ts';
 import { overlay, useFocusReturn } from '../ui/modal.ts';
 import { useAnnounce, useAnnounceError } from '../ui/toasts.tsx';
-import { useWorkspace } from '../workspaces/workspaces.tsx';
+import { useShownWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
 import { type Command, findCommands } from './find-commands.ts';
 import { type MenuPage, slashShortcut } from './navigation.ts';
 import { type Theme, useTheme } from './theme.ts';
@@ -224,7 +224,7 @@ const themeActions: Readonly<Record<Theme, string>> = {
 
 function useActions(isSignedIn: boolean): readonly Command[] {
   const router: AnyRouter = useRouter();
-  const { workspace, workspaces, choose } = useWorkspace();
+  const { workspace, workspaces, open } = useShownWorkspace();
   const signOut = useSignOut();
   const announce = useAnnounce();
   const announceError = useAnnounceError();
@@ -252,7 +252,7 @@ function useActions(isSignedIn: boolean): readonly Command[] {
     action('Copy the base URL of control', copy(`${controlOrigin}/v1`), 'endpoint address'),
     ...workspaces
       .filter(({ id }) => id !== workspace?.id)
-      .map(({ id, name }) => action(`Switch to ${name}`, () => choose(id), 'workspace team')),
+      .map(({ id, name }) => action(`Switch to ${name}`, () => open(id), 'workspace team')),
     ...(['light', 'dark', 'system'] as const)
       .filter((one) => one !== theme)
       .map((one) => action(themeActions[one], () => chooseTheme(one), 'appearance mode')),

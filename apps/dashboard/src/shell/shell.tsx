@@ -1,6 +1,6 @@
 import { isRoleAtLeast } from '@sotto/contract/control/workspace-role';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useParams, useRouter, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun, UserRound, X } from 'lucide-react';
 import { Dialog } from 'radix-ui';
@@ -12,7 +12,12 @@ import { Button, buttonClass, IconButton } from '../ui/button.tsx';
 import { usePart } from '../ui/lazy-page.ts';
 import { Menu } from '../ui/menu.tsx';
 import { useAnnounceError } from '../ui/toasts.tsx';
-import { ChosenWorkspaceProvider, useChosenWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
+import {
+  ChosenWorkspaceProvider,
+  useChosenWorkspace,
+  useShownWorkspace,
+  useWorkspace,
+} from '../workspaces/workspaces.tsx';
 import { type MenuPage, navigation, navigationGroups, operatorNavigation } from './navigation.ts';
 import { PaletteButton } from './palette-button.tsx';
 import { type Theme, themes, useTheme } from './theme.ts';
@@ -216,17 +221,11 @@ function Drawer({ user }: { user: SignedInUser | null | undefined }) {
   );
 }
 
-/** The workspace that pages show. A page about one workspace shows that one, and goes on with another that is chosen there. */
+/** The workspace that the page shows, and the others. */
 function WorkspaceMenu() {
-  const { workspace: chosen, workspaces, choose } = useWorkspace();
-  const { workspaceId } = useParams({ strict: false });
+  const { workspace, workspaces, open } = useShownWorkspace();
   const router = useRouter();
-  const workspace = workspaces.find(({ id }) => id === workspaceId) ?? chosen;
   if (workspace === undefined) return null;
-  const open = (id: string): void => {
-    choose(id);
-    if (workspaceId !== undefined) void router.navigate({ to: '.', params: { workspaceId: id } });
-  };
   return (
     <Menu
       align="start"
@@ -242,6 +241,7 @@ function WorkspaceMenu() {
       }
       groups={[
         workspaces.map(({ id, name }) => ({
+          id,
           label: name,
           checked: id === workspace.id,
           onSelect: () => open(id),
@@ -279,7 +279,7 @@ function Balance() {
 }
 
 const themeIcons: Record<Theme, typeof Sun> = { system: Monitor, light: Sun, dark: Moon };
-const themeNames: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' };
+const themeNames: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' };
 
 function ThemeMenu() {
   const { theme, choose } = useTheme();

@@ -1,5 +1,6 @@
 import type { ActName } from '@sotto/contract/control/audit';
 import type { ReactNode } from 'react';
+import { addDays } from '../format/days.ts';
 import type { ActSearch } from './act-search.ts';
 import { Button } from './button.tsx';
 import { DayField } from './draft-fields.tsx';
@@ -30,13 +31,11 @@ export const workspaceKinds: ActKinds = {
   },
 };
 
-const dayMs = 86_400_000;
-
 /** The query of a search, without who acted. */
 export const askedOf = ({ kind, from, to }: ActSearch, kinds: ActKinds) => ({
   act: kinds[kind ?? '']?.acts.join(),
   from,
-  to: to === undefined ? undefined : new Date(Date.parse(to) + dayMs).toISOString().slice(0, 10),
+  to: to && addDays(to, 1),
 });
 
 /** Whether any filter is set. */

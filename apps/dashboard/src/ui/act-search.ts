@@ -1,3 +1,5 @@
+import { dayOf, textOf } from '../format/read-search.ts';
+
 /** Filters of an audit log, as its address keeps them. */
 export interface ActSearch {
   readonly kind?: string | undefined;
@@ -21,12 +23,6 @@ export const readActSearch = (search: Readonly<Record<string, unknown>>): ActSea
   by: textOf(search.by),
   from: dayOf(search.from),
   to: dayOf(search.to),
-  q: textOf(search.q),
+  q: textOf(search.q, 254),
   actor: actors.find((actor) => actor === search.actor),
 });
-
-const textOf = (asked: unknown): string | undefined =>
-  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 254) : undefined;
-
-const dayOf = (asked: unknown): string | undefined =>
-  typeof asked === 'string' && /^\d{4}-\d\d-\d\d$/.test(asked) && !Number.isNaN(Date.parse(asked)) ? asked : undefined;

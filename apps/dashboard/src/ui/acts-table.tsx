@@ -1,21 +1,24 @@
 import type { ActAnswer, ActPage } from '@sotto/contract/control/audit';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { actorOf, concernedOf, detailsOf, sentenceOf } from './act-words.ts';
+import { Button } from './button.tsx';
 import { type Column, PagedTable } from './table.tsx';
-import { Instant, Truncated } from './text.tsx';
+import { Truncated, UtcMinute } from './text.tsx';
 
 interface ActsTableProps {
   readonly caption: string;
   readonly query: UseInfiniteQueryResult<InfiniteData<ActPage>>;
   /** Shows in which workspace each act was. */
   readonly showsWorkspace?: boolean;
-  readonly empty?: { readonly title: string; readonly text: string };
+  /** Removes the filters; undefined if none is set. */
+  readonly onClear?: (() => void) | undefined;
 }
 
 /** Leaves most of the table to the details. */
 const narrow = 'md:max-w-48!';
 
 const nothingYet = { title: 'Nothing yet', text: 'Events appear here, newest first.' };
+const nothingFound = { title: 'Nothing matches', text: 'No event matches these filters.' };
 
 const workspaceColumn: Column<ActAnswer> = {
   title: 'Workspace',
@@ -27,7 +30,7 @@ const workspaceColumn: Column<ActAnswer> = {
 
 const columnsOf = (showsWorkspace: boolean): readonly Column<ActAnswer>[] => [
   { title: 'Event', heading: true, cell: (act) => <span className="md:whitespace-nowrap">{sentenceOf(act)}</span> },
-  { title: 'Time', cell: ({ at }) => <Instant at={at} /> },
+  { title: 'Time (UTC)', cell: ({ at }) => <UtcMinute at={at} /> },
   { title: 'By', cell: (act) => <Truncated text={actorOf(act)} className={narrow} /> },
   {
     title: 'Account',
@@ -43,14 +46,14 @@ const columnsOf = (showsWorkspace: boolean): readonly Column<ActAnswer>[] => [
 ];
 
 /** An audit log. */
-export function ActsTable({ caption, query, showsWorkspace = false, empty = nothingYet }: ActsTableProps) {
+export function ActsTable({ caption, query, showsWorkspace = false, onClear }: ActsTableProps) {
   return (
     <PagedTable
       caption={caption}
       columns={columnsOf(showsWorkspace)}
       rowKey={({ id }) => id}
       query={query}
-      empty={empty}
+      empty={onClear ? { ...nothingFound, action: <Button onClick={onClear}>Clear filters</Button> } : nothingYet}
     />
   );
 }

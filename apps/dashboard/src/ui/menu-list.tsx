@@ -4,6 +4,8 @@ import { DropdownMenu } from 'radix-ui';
 import { type ReactNode, useEffect, useRef } from 'react';
 
 interface MenuItem {
+  /** Tells it apart from others with this label. */
+  readonly id?: string;
   readonly label: string;
   readonly icon?: ReactNode;
   readonly onSelect: () => void;
@@ -19,6 +21,8 @@ export interface MenuProps {
   readonly heading?: ReactNode;
   /** A line separates the groups. */
   readonly groups: readonly (readonly MenuItem[])[];
+  /** Called each time that the user opens it. */
+  readonly onOpen?: () => void;
   readonly align?: 'start' | 'end';
 }
 
@@ -32,14 +36,15 @@ interface MenuListProps extends MenuProps {
  * The menu behind its button. An action runs once the focus is back on the button, so that a dialog which it opens
  * returns the focus there.
  */
-export function MenuList({ trigger, heading, groups, align = 'end', opensAtOnce, takesFocus }: MenuListProps) {
+export function MenuList({ trigger, heading, groups, onOpen, align = 'end', ...before }: MenuListProps) {
+  const { opensAtOnce, takesFocus } = before;
   const chosen = useRef<() => void>(undefined);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (takesFocus) button.current?.focus();
   }, [takesFocus]);
   return (
-    <DropdownMenu.Root modal={false} defaultOpen={opensAtOnce}>
+    <DropdownMenu.Root modal={false} defaultOpen={opensAtOnce} onOpenChange={(isOpen) => isOpen && onOpen?.()}>
       <DropdownMenu.Trigger ref={button} asChild>
         {trigger}
       </DropdownMenu.Trigger>
@@ -59,12 +64,12 @@ export function MenuList({ trigger, heading, groups, align = 'end', opensAtOnce,
           {heading !== undefined && <div className="px-3 py-2 text-sm text-muted">{heading}</div>}
           {groups.map((items, index) => (
             <DropdownMenu.Group
-              key={items.map(({ label }) => label).join()}
+              key={items.map(({ id, label }) => id ?? label).join()}
               className={clsx((index > 0 || heading !== undefined) && 'border-t border-line mt-1 pt-1')}
             >
               {items.map((item) => (
                 <DropdownMenu.Item
-                  key={item.label}
+                  key={item.id ?? item.label}
                   onSelect={() => {
                     chosen.current = item.onSelect;
                   }}

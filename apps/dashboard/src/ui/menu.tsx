@@ -9,14 +9,18 @@ export function Menu(props: MenuProps) {
   const [opensAtOnce, setOpensAtOnce] = useState(false);
   const hasFocus = useRef(false);
   const list = usePart(loadList);
+  const open = (): void => {
+    setOpensAtOnce(true);
+    props.onOpen?.();
+  };
   if (list !== undefined)
     return <list.MenuList {...props} opensAtOnce={opensAtOnce} takesFocus={hasFocus.current && !opensAtOnce} />;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: the button within takes both
     <span
       className="contents"
-      onPointerDown={() => setOpensAtOnce(true)}
-      onClick={() => setOpensAtOnce(true)}
+      onPointerDown={open}
+      onClick={open}
       onFocus={() => {
         hasFocus.current = true;
       }}

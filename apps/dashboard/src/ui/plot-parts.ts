@@ -28,6 +28,8 @@ export interface PlotProps {
   /** Shorter, for the axis. */
   readonly formatTick: (x: string) => string;
   readonly formatValue: (value: number) => string;
+  /** For the table, where all values of a kind have as many digits; default: `formatValue`. */
+  readonly formatColumns?: (values: readonly (number | null)[]) => (value: number) => string;
   /** Shorter, for the axis of values; default: `formatValue`. */
   readonly formatAxis?: (value: number) => string;
   /** Of the axis of values; default: from zero to the highest. */

@@ -43,9 +43,10 @@ export function Plot(props: PlotProps) {
 }
 
 /** The figures of a plot as a table. */
-function PlotTable({ title, unit, series, points, formatX, formatValue, footer }: PlotProps) {
+function PlotTable({ title, unit, series, points, formatX, formatValue, formatColumns, footer }: PlotProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
+  const format = formatColumns?.(points.flatMap(({ values }) => values)) ?? formatValue;
   return (
     <div className="mt-3">
       <div className="-ml-2.5 flex flex-wrap">
@@ -79,7 +80,7 @@ function PlotTable({ title, unit, series, points, formatX, formatValue, footer }
                     </th>
                     {series.map((one, index) => (
                       <td key={one.id} className="py-1.5 pl-4 text-right">
-                        {shown(values[index], formatValue)}
+                        {shown(values[index], format)}
                       </td>
                     ))}
                   </tr>

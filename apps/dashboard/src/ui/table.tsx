@@ -5,7 +5,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { formatCount, usdDigitsOf } from '../format/format.ts';
 import { Button } from './button.tsx';
 import { SelectField } from './field.tsx';
-import { EmptyState, ErrorState, TableLoading } from './surface.tsx';
+import { EmptyState, type EmptyStateProps, ErrorState, TableLoading } from './surface.tsx';
 import { Usd } from './text.tsx';
 
 export interface Column<Row> {
@@ -198,7 +198,7 @@ function sortRows<Row>(
 interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   /** Pages of rows, as the service gives them with `next_cursor`. */
   readonly query: UseInfiniteQueryResult<InfiniteData<{ readonly data: readonly Row[] }>>;
-  readonly empty: { readonly title: string; readonly text: string };
+  readonly empty: EmptyStateProps;
 }
 
 /** A table that loads a page at a time. Shows also that it is loading, failed or empty. */

@@ -6,6 +6,8 @@ import {
   formatRelative,
   formatUsd,
   formatUsdIn,
+  formatUtcInstant,
+  formatUtcMinute,
   type UsdDigits,
 } from '../format/format.ts';
 
@@ -17,6 +19,13 @@ export function Instant({ at }: { at: string }) {
     </time>
   );
 }
+
+/** A minute in UTC, with the reader's own time on hover. `hasYear`: not only those of a year are listed. */
+export const UtcMinute = ({ at, hasYear = true }: { at: string; hasYear?: boolean }) => (
+  <time dateTime={at} title={`${formatInstant(at)} in your time zone`} className="whitespace-nowrap">
+    {hasYear ? formatUtcInstant(at) : formatUtcMinute(at)}
+  </time>
+);
 
 /** Shows the name that a user or an operator chose on one line. A longer name is cut off and shown whole on hover. */
 export function Truncated({ text, className = '' }: { text: string; className?: string | undefined }) {

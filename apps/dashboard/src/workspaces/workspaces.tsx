@@ -1,6 +1,6 @@
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { type AnyRouter, Link, useParams, useRouter, useSearch } from '@tanstack/react-router';
 import { createContext, use, useCallback, useMemo, useState } from 'react';
 import { callAll } from '../api/call.ts';
 import { balanceQuery, billingCatalogQuery } from '../api/queries.ts';
@@ -30,6 +30,30 @@ export const ChosenWorkspaceProvider = Chosen.Provider;
 
 /** The workspace that pages show, and a function to choose another. */
 export const useWorkspace = (): ChosenWorkspace => use(Chosen);
+
+/**
+ * The workspace that the page shows, and a function that goes on with another one. A page about one workspace shows that one,
+ * and so does a search that names one.
+ */
+export function useShownWorkspace() {
+  const { workspace: chosen, workspaces, choose } = useWorkspace();
+  const { workspaceId } = useParams({ strict: false });
+  const { workspace: asked, key, member, tag } = useSearch({ strict: false });
+  const router: AnyRouter = useRouter();
+  return {
+    workspace: workspaces.find(({ id }) => id === (workspaceId ?? asked)) ?? chosen,
+    workspaces,
+    open: (id: string): void => {
+      choose(id);
+      if (workspaceId !== undefined) void router.navigate({ to: '.', params: { workspaceId: id } });
+      else if ([asked, key, member, tag].some((one) => one !== undefined)) {
+        // A key, a member and a tag belong to one workspace.
+        const none = { workspace: undefined, key: undefined, member: undefined, tag: undefined };
+        void router.navigate({ to: '.', search: (before: object) => ({ ...before, ...none }) });
+      }
+    },
+  };
+}
 
 const storageKey = 'sotto.workspace';
 

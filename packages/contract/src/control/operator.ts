@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
 import { instant, usd } from '../fields.ts';
-import { pageFields, pageOf } from '../lists.ts';
+import { exportFormat, pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
 import { actQueryFields, auditLog } from './audit.ts';
-import { billingPageQuerySchema, orderAnswerSchema } from './orders.ts';
+import { orderAnswerSchema } from './orders.ts';
 import { signUpModeSchema } from './sign-in-ways.ts';
 
 /** An account as operators see it: never its requests, models or keys. */
@@ -45,7 +45,7 @@ export const operatorSpendQuerySchema = z
     ...timeRange,
     account_id: z.uuid().optional().describe('Only what this account used or paid.'),
     workspace_id: z.uuid().optional().describe('Only this workspace.'),
-    format: z.enum(['json', 'csv']).optional().describe('`csv` exports every row. Overrides the header `accept`.'),
+    ...exportFormat,
   })
   .superRefine(refuseEmptyRange);
 export type OperatorSpendQuery = z.infer<typeof operatorSpendQuerySchema>;
@@ -81,6 +81,7 @@ const searched = z.string().trim().min(1).max(254).optional();
 
 export const accountQuerySchema = z.strictObject({
   ...pageFields(100, 20),
+  ...exportFormat,
   search: searched.describe('Only accounts whose address contains this text, or with this id.'),
 });
 export type AccountQuery = z.infer<typeof accountQuerySchema>;
@@ -108,6 +109,9 @@ export const deletePersonSchema = z.strictObject({
     .describe('Delete also the workspaces of the account that other people use. Their keys there stop.'),
 });
 
+/** Query of `GET /operator/providers`. */
+export const providerQuerySchema = z.strictObject(exportFormat);
+
 /** Answer of `GET /operator/providers`: health of the last 24 hours, and charges since the first of this month, UTC. */
 export const providerListAnswerSchema = z.strictObject({
   data: z.array(
@@ -129,8 +133,17 @@ export const providerListAnswerSchema = z.strictObject({
 });
 export type ProviderListAnswer = z.infer<typeof providerListAnswerSchema>;
 
+/** The time is that of the order. */
+export const operatorOrderQuerySchema = z
+  .strictObject({ ...pageFields(100, 20), ...timeRange, ...exportFormat })
+  .superRefine(refuseEmptyRange);
+export type OperatorOrderQuery = z.infer<typeof operatorOrderQuerySchema>;
+
 export const operatorOrderPageSchema = pageOf(
-  orderAnswerSchema.omit({ checkout_url: true }).extend({ account_id: z.uuid() }),
+  orderAnswerSchema.omit({ checkout_url: true }).extend({
+    account_id: z.uuid(),
+    account_email: z.string().nullable().describe('Null: no person signs in to it, or it was deleted.'),
+  }),
 );
 export type OperatorOrderPage = z.infer<typeof operatorOrderPageSchema>;
 
@@ -197,7 +210,8 @@ export const operatorContracts = contractsWith({ credentials: ['operator'] })({
     summary: 'List accounts',
     query: accountQuerySchema,
     answer: accountPageSchema,
-    returns: 'A page of accounts, newest first.',
+    returns: 'A page of accounts, newest first, or every row as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/accounts/{id}': {
     operationId: 'readAccount',
@@ -271,15 +285,20 @@ export const operatorContracts = contractsWith({ credentials: ['operator'] })({
   'GET /v1/operator/providers': {
     operationId: 'listProviders',
     summary: 'List providers with their health and spend',
+    credentials: ['operator'],
+    query: providerQuerySchema,
     answer: providerListAnswerSchema,
-    returns: 'The providers of the catalog.',
+    returns: 'The providers of the catalog, also as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/orders': {
     operationId: 'listAllOrders',
     summary: 'List orders of all accounts',
-    query: billingPageQuerySchema,
+    credentials: ['operator'],
+    query: operatorOrderQuerySchema,
     answer: operatorOrderPageSchema,
-    returns: 'A page of orders, newest first.',
+    returns: 'A page of orders, newest first, or every row as CSV.',
+    otherContent: [csv],
   },
   'GET /v1/operator/rejected-settlements': {
     operationId: 'listRejectedSettlements',

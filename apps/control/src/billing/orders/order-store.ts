@@ -1,4 +1,4 @@
-import type { OperatorOrderPage } from '@sotto/contract/control/operator';
+import type { OperatorOrderPage, OperatorOrderQuery } from '@sotto/contract/control/operator';
 import type { OrderPage } from '@sotto/contract/control/orders';
 import type pg from 'pg';
 import { type PageQuery, pageOf, readCursor, uuidPattern } from '../../serve/page-cursor.ts';
@@ -109,36 +109,43 @@ export async function findOrderId(
 const endOf = (row: OrderRow) => ({ at: row.created_at, id: row.id });
 
 export async function listOrders(pool: pg.Pool, accountId: string, page: PageQuery): Promise<OrderPage> {
-  return pageOf(await readPage(pool, accountId, page), page.limit, {
+  return pageOf(await readPage(pool, { accountId }, page), page.limit, {
     endOf,
     toAnswer: (row) => toOrderAnswer(toRecord(row)),
   });
 }
 
 /** Returns one page of the orders of all accounts, newest first. Without those for wallets that brought no money, which anybody can place. */
-export async function listAllOrders(pool: pg.Pool, page: PageQuery): Promise<OperatorOrderPage> {
-  return pageOf(await readPage(pool, undefined, page), page.limit, {
+export async function listAllOrders(
+  pool: pg.Pool,
+  { from, to, ...page }: PageQuery & Pick<OperatorOrderQuery, 'from' | 'to'>,
+): Promise<OperatorOrderPage> {
+  const rows = await readPage(pool, { from, to }, page);
+  return pageOf(rows, page.limit, {
     endOf,
     toAnswer(row) {
       const { checkout_url: _, ...order } = toOrderAnswer(toRecord(row));
-      return { ...order, account_id: row.account_id };
+      return { ...order, account_id: row.account_id, account_email: row.account_email };
     },
   });
 }
 
-/** Reads the orders of an account, or of all, and one more than a page has. */
+/** Reads the orders of an account, or of all, of a time, and one more than a page has. */
 async function readPage(
   pool: pg.Pool,
-  accountId: string | undefined,
+  { accountId, from, to }: { accountId?: string; from?: Date | undefined; to?: Date | undefined },
   { limit, cursor }: PageQuery,
-): Promise<OrderRow[]> {
+): Promise<(OrderRow & { readonly account_email: string | null })[]> {
   const after = readCursor(cursor);
-  const { rows } = await pool.query<OrderRow>(
-    `select ${orderColumns} from orders o where ($1::uuid is null or o.account_id = $1)
+  const { rows } = await pool.query<OrderRow & { readonly account_email: string | null }>(
+    `select ${orderColumns},
+       (select u.email from accounts a join auth_user u on u.id = a.user_id where a.id = o.account_id) as account_email
+     from orders o where ($1::uuid is null or o.account_id = $1)
        and (o.wallet_key_hash is null or o.payment is not null or o.flag is not null)
        and ($2::timestamptz is null or (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
+       and ($5::timestamptz is null or o.created_at >= $5) and ($6::timestamptz is null or o.created_at < $6)
      order by o.created_at desc, o.id desc limit $4`,
-    [accountId ?? null, after?.at ?? null, after?.id ?? null, limit + 1],
+    [accountId ?? null, after?.at ?? null, after?.id ?? null, limit + 1, from ?? null, to ?? null],
   );
   return rows;
 }

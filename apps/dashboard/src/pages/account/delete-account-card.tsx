@@ -59,7 +59,7 @@ function Deletion({ user, onClose }: { user: SignedInUser; onClose: () => void }
             </>
           )}
         </li>
-        <li>The operator keeps receipts and the sums of your usage, without your name on the account.</li>
+        <li>The operator keeps receipts and the totals of your usage, without your name on the account.</li>
       </ul>
       {isStale && <SignInFirst goal="delete the account" returnTo="/account" />}
       <TextField

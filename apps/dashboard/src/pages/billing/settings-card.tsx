@@ -43,8 +43,8 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
         )}
         <TextField
           {...form.text('low_balance_usd')}
-          label="Warn me below"
-          hint="In $. Empty: never."
+          label="Warn me below ($)"
+          hint="Empty: never."
           className="max-w-xs"
         />
         <SwitchField
@@ -60,7 +60,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
         />
         {isAuto && (
           <div className="grid gap-4 sm:grid-cols-3">
-            <TextField {...form.text('auto_top_up.threshold_usd')} label="When below" hint="In $" />
+            <TextField {...form.text('auto_top_up.threshold_usd')} label="When below ($)" />
             <SelectField
               {...form.choice('auto_top_up.package_id')}
               label="Buy"
@@ -71,8 +71,8 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
             />
             <TextField
               {...form.text('auto_top_up.monthly_limit_usd')}
-              label="Monthly limit"
-              hint="In $, fees included"
+              label="Monthly limit ($)"
+              hint="Fees included."
             />
           </div>
         )}

@@ -4,7 +4,7 @@ import { Pencil, Trash2 } from 'lucide-react';
 import { budgetSettingsQuery, budgetsQuery } from '../../api/budgets.ts';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
-import { formatUsd } from '../../format/format.ts';
+import { formatUsd, type UsdDigits, usdDigitsOf } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { asking } from '../../ui/dialog.tsx';
 import { type RowAction, Rows } from '../../ui/resource.tsx';
@@ -39,12 +39,14 @@ export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableP
     },
     {
       title: 'Spent this month',
-      cell: (budget) => <Spent budget={budget} />,
+      cell: (budget, rows) => <Spent budget={budget} digits={usdDigitsOf(rows.map(({ spent_usd }) => spent_usd))} />,
       sortBy: (budget) => shareOf(budget).share,
     },
     {
       title: 'By the end of the month',
-      cell: (budget) => <Projection budget={budget} />,
+      cell: (budget, rows) => (
+        <Projection budget={budget} digits={usdDigitsOf(rows.map((row) => projectedUsd(row, Date.now()) ?? null))} />
+      ),
       sortBy: (budget) => projectedUsd(budget, Date.now()) ?? 0,
     },
   ];
@@ -95,12 +97,13 @@ function Removed({ workspace, budget, owner }: { workspace: WorkspaceAnswer; bud
   return <span className="break-words">{`${owner}: ${afterRemoval(budget, { settings, members })}.`}</span>;
 }
 
-function Spent({ budget }: { budget: BudgetAnswer }) {
+function Spent({ budget, digits }: { budget: BudgetAnswer; digits: UsdDigits }) {
   const { share, state } = shareOf(budget);
   return (
     <span className="inline-block w-48 max-w-full space-y-1 text-sm">
       <span className="block tabular-nums">
-        <Usd usd={budget.spent_usd} /> <span className="text-muted">of {formatUsd(budget.limit_usd)}</span>
+        <Usd usd={budget.spent_usd} digits={digits} />{' '}
+        <span className="text-muted">of {formatUsd(budget.limit_usd)}</span>
       </span>
       <ShareBar share={share} tone={limitTones[state]} />
       {state !== 'open' && (
@@ -112,14 +115,14 @@ function Spent({ budget }: { budget: BudgetAnswer }) {
   );
 }
 
-function Projection({ budget }: { budget: BudgetAnswer }) {
+function Projection({ budget, digits }: { budget: BudgetAnswer; digits: UsdDigits }) {
   const usd = projectedUsd(budget, Date.now());
   if (usd === undefined) return <span className="text-sm text-muted">Known from the second day on</span>;
   const isOver = usd > budget.limit_usd;
   return (
     <span className="block text-sm">
       <span className={isOver ? 'font-medium text-warn tabular-nums' : 'tabular-nums'}>
-        <Usd usd={usd} />
+        <Usd usd={usd} digits={digits} />
       </span>
       <span className="block text-muted">
         {isOver ? 'at the present rate, above the limit' : 'at the present rate'}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { modelsQuery } from '../../api/queries.ts';
-import { useTabKey } from '../../inference-key/tab-key.ts';
+import { isForPrograms, useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { keyPlaceholder } from '../../snippets/snippets.ts';
@@ -24,7 +24,7 @@ export function useDeployment(): Deployment {
   const { workspace } = useWorkspace();
   const [tabKey] = useTabKey(workspace?.id ?? '');
   const email = useSignedIn()?.email ?? 'you@example.com';
-  const key = tabKey?.key ?? keyPlaceholder;
+  const key = tabKey !== undefined && isForPrograms(tabKey) ? tabKey.key : keyPlaceholder;
   return useMemo(
     () => ({ controlOrigin, confidentialOrigin, key, email, models: standInsFor(models) }),
     [models, key, email],

@@ -58,7 +58,7 @@ describe('funds', () => {
   it('with a grant, they are a concern when they end before the next one', () => {
     expect(of({ renewsAt, daysLeft: 25 })).toEqual([]);
     expect(of({ renewsAt, daysLeft: 9 })).toEqual([
-      'warn: At the present rate your $2.00 end in about 9 days, before the next grant on Apr 1.',
+      'warn: At the present rate your balance of $2.00 runs out in about 9 days, before the next grant on Apr 1.',
     ]);
     expect(of({ renewsAt, availableUsd: 0 })[0]).toContain('Ask your operator for more.');
   });
@@ -70,7 +70,7 @@ describe('budgets', () => {
     expect(texts({ budgets: [budget(20, 10), budget(10, 9), budget(5, 5)] })).toEqual([
       'danger: The budget of the workspace is used up: requests are rejected until Apr 1.',
       'warn: The budget of the workspace is at 90%: $9.00 of $10.00 until Apr 1.',
-      'info: The budget of the workspace will end early: at the present rate $31.00 by Apr 1, its limit is $20.00.',
+      'info: The budget of the workspace runs out early: at the present rate $31.00 by Apr 1, its limit is $20.00.',
     ]);
   });
 
@@ -119,6 +119,16 @@ describe('keys', () => {
       'warn: 4 keys are at or near their limit.',
       'info: 4 keys have expired or expire within 7 days.',
     ]);
+  });
+
+  it('of a day, as the playground creates them, may expire; expired and disabled ones have no limit to be near', () => {
+    const tab = { created_at: '2026-03-10T09:00:00Z', expires_at: '2026-03-10T21:00:00Z' };
+    const keys = [key('a', { ...tab, ...near }), key('b', { ...near, disabled_at: at })];
+    expect(texts({ keys })).toEqual([]);
+    const missing = ['info: You have no key of your own in this workspace.'];
+    expect(texts({ keys, role: 'member', ownAccountId: 'ann' })).toEqual(missing);
+    const works = key('c', { ...tab, expires_at: '2026-03-11T09:00:00Z' });
+    expect(texts({ keys: [works], role: 'member', ownAccountId: 'ann' })).toEqual([]);
   });
 
   it('are one line if they are many, as urgent as the most urgent of them', () => {

@@ -2,6 +2,7 @@ import type { MeasurementsAnswer } from '@sotto/contract/control/catalog';
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
+import { dayMs } from '../../format/days.ts';
 import {
   formatBalance,
   formatCountOf,
@@ -51,7 +52,6 @@ export interface AttentionFacts {
   readonly measured: MeasurementsAnswer['data'];
 }
 
-const dayMs = 86_400_000;
 const fewDays = 3;
 /** A route with less success in 24 hours has an incident. */
 const leastSuccess = 0.95;
@@ -69,7 +69,7 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
     ...(facts.isUnconfirmed ? [unconfirmed] : []),
     ...(facts.ownAccountId !== undefined &&
     isRoleAtLeast(facts.role, 'member') &&
-    !facts.keys.some((key) => key.created_by === facts.ownAccountId && isActive(key))
+    !facts.keys.some((key) => key.created_by === facts.ownAccountId && isActive(key) && !hasExpired(key, facts.now))
       ? [noKey]
       : []),
   ];
@@ -109,7 +109,7 @@ function concernsOfFunds({ availableUsd, daysLeft, isLow, topUpProblem, renewsAt
   } else if (isGrant) {
     if (daysLeft !== undefined && daysLeft < Math.floor((Date.parse(renewsAt) - now) / dayMs)) {
       const renewal = `before the next grant on ${formatShortDay(renewsAt.slice(0, 10))}`;
-      const text = `At the present rate your ${balance} end in ${formatDays(daysLeft)}, ${renewal}.`;
+      const text = `At the present rate your balance of ${balance} runs out in ${formatDays(daysLeft)}, ${renewal}.`;
       concerns.push({ id: 'balance', tone: 'warn', text, ...fund });
     }
   } else if (isLow || (daysLeft !== undefined && daysLeft < fewDays)) {
@@ -148,14 +148,16 @@ function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: At
       const projected = projectedUsd(budget, now);
       if (projected === undefined || projected <= budget.limit_usd) return [];
       const course = `${formatUsd(projected)} by ${until}, its limit is ${formatUsd(budget.limit_usd)}`;
-      return [{ ...line, tone: 'info', text: `${whose} will end early: at the present rate ${course}.` }];
+      return [{ ...line, tone: 'info', text: `${whose} runs out early: at the present rate ${course}.` }];
     });
-  return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to end early.`);
+  return together(concerns, 'budget', (count) => `${count} are used up, nearly used up or on course to run out early.`);
 }
 
-const isActive = ({ kind, revoked_at }: KeyAnswer): boolean => kind === 'inference' && revoked_at === null;
+const isActive = ({ kind, revoked_at, disabled_at }: KeyAnswer): boolean =>
+  kind === 'inference' && revoked_at === null && disabled_at === null;
+const hasExpired = ({ expires_at: at }: KeyAnswer, now: number): boolean => at !== null && Date.parse(at) <= now;
 
-/** The own keys of a member, and all keys for an admin, that still work or could. */
+/** The own keys of a member, and all keys for an admin, that work or have expired. */
 const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswer[] =>
   keys.filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId));
 
@@ -163,10 +165,12 @@ const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswe
 const expiryDays = 7;
 
 function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
-  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, disabled_at: disabledAt }): Concern[] => {
-    const days = at === null || disabledAt !== null ? undefined : (Date.parse(at) - facts.now) / dayMs;
+  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, created_at: createdAt }): Concern[] => {
+    // A key of a day, as the playground creates it, is meant to expire.
+    if (at === null || Date.parse(at) - Date.parse(createdAt) <= dayMs) return [];
+    const days = (Date.parse(at) - facts.now) / dayMs;
     // A key that expired long ago does not need attention any more.
-    if (at === null || days === undefined || days > expiryDays || days < -expiryDays) return [];
+    if (days > expiryDays || days < -expiryDays) return [];
     const line = { id: `expiry ${id}`, to: '/keys', action: 'See keys' } as const;
     const day = formatLastDay(at);
     return days <= 0
@@ -179,7 +183,7 @@ function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
 function concernsOfKeys(facts: AttentionFacts): readonly Concern[] {
   const concerns = keysOf(facts).flatMap((key): Concern[] => {
     const limit = limitOf(key);
-    if (limit === undefined || limit.state === 'open') return [];
+    if (limit === undefined || limit.state === 'open' || hasExpired(key, facts.now)) return [];
     const line = { id: `key ${key.id}`, to: '/keys', action: 'See keys' } as const;
     const used = `${formatUsd(key.spent_usd)} of ${formatUsd(limit.limitUsd)}`;
     return limit.state === 'reached'

@@ -8,7 +8,7 @@ import { balanceQuery, billingCatalogQuery, modelsQuery } from '../../api/querie
 import { newestRequestQuery, type UsageRow, usageQueryKey } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount, formatExactUsd } from '../../format/format.ts';
-import { tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
+import { isForPrograms, tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { keyPlaceholder, makeSnippets } from '../../snippets/snippets.ts';
@@ -41,7 +41,8 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
   const [tabKey, setTabKey] = useTabKey(workspace?.id ?? '');
   const { data: keys } = useQuery({ ...keysQuery(workspace?.id), enabled: workspace !== undefined });
   const isRevoked = keys?.some(({ id, revoked_at }) => id === tabKey?.made?.id && revoked_at !== null) === true;
-  const key = tabKey?.made && !isRevoked ? { id: tabKey.made.id, secret: tabKey.key } : undefined;
+  const key =
+    tabKey?.made && isForPrograms(tabKey) && !isRevoked ? { id: tabKey.made.id, secret: tabKey.key } : undefined;
   const needsFunds = useNeedsFunds();
   const first = needsFunds ? 2 : 1;
   return (

@@ -10,12 +10,13 @@ import {
   membersQuery,
 } from '../../api/queries.ts';
 import { usageSumsQuery } from '../../api/usage.ts';
+import { addDays } from '../../format/days.ts';
 import type { HomeFacts } from '../../session/last-home.ts';
 import { signInMethodsQuery } from '../../session/session.ts';
 import { workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { workspaceGrantsQuery } from '../apps/apps.ts';
 import { billingSettingsQuery, monthlyGrantQuery } from '../billing/billing.ts';
-import { addDays, overviewDays } from '../usage/days.ts';
+import { overviewDays } from '../usage/days.ts';
 
 /**
  * The sums of the overview: by day, those of the last 30 days by model and by key, and those of a week of all workspaces

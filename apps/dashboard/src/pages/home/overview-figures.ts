@@ -1,7 +1,8 @@
 import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
+import { addDays, dayAt, monthFrom } from '../../format/days.ts';
 import { formatMs } from '../../format/format.ts';
 import { projectedUsd } from '../budgets/budget-rules.ts';
-import { addDays, dayAt, monthFrom, overviewDays } from '../usage/days.ts';
+import { overviewDays } from '../usage/days.ts';
 import type { UsageSumsRow } from '../usage/usage-points.ts';
 
 interface Sum {

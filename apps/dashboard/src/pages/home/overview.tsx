@@ -8,6 +8,7 @@ import { budgetsQuery } from '../../api/budgets.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { accountQuery, billingCatalogQuery, capabilitiesQuery, membersQuery } from '../../api/queries.ts';
 import { usageSumsQuery } from '../../api/usage.ts';
+import { addDays } from '../../format/days.ts';
 import {
   formatBalance,
   formatCount,
@@ -18,6 +19,7 @@ import {
   formatShare,
   formatShortDay,
   formatUsd,
+  formatUsdColumn,
   usdDigitsOf,
 } from '../../format/format.ts';
 import { rememberHome } from '../../session/last-home.ts';
@@ -27,7 +29,7 @@ import { Card, ErrorState, Loaded, Page, PagePending } from '../../ui/surface.ts
 import { ShareBar, Truncated, Usd } from '../../ui/text.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { workspaceGrantsQuery } from '../apps/apps.ts';
-import { addDays, overviewDays, stepsOf } from '../usage/days.ts';
+import { overviewDays, stepsOf } from '../usage/days.ts';
 import { formatDays } from './attention.ts';
 import { AttentionCard, useFunds } from './attention-card.tsx';
 import { FirstSteps } from './first-steps.tsx';
@@ -145,6 +147,7 @@ function Overview({ workspace, rows }: OverviewProps) {
             formatTick={formatShortDay}
             formatValue={formatUsd}
             formatAxis={formatExactUsd}
+            formatColumns={formatUsdColumn}
           />
         </Card>
         <Card title="Top models" lead="Last 30 days.">
@@ -174,7 +177,7 @@ function Tiles({ workspace, figures, funds, firstTokens }: TilesProps) {
       <Tile
         name="Spend this month"
         value={<Usd usd={month.usd} />}
-        note={projectedUsd === undefined ? 'its first day' : `projected ${formatUsd(projectedUsd)}`}
+        note={projectedUsd === undefined ? 'projected from its second day on' : `projected ${formatUsd(projectedUsd)}`}
       />
       {workspace.role === 'owner' ? (
         <Tile

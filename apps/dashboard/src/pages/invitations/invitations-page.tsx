@@ -111,7 +111,7 @@ function OfferCard({ offer, invitation, onDeclined }: OfferCardProps) {
   return (
     <Card
       title={offer.workspace}
-      lead={`${offer.invited_by ?? 'Somebody'} invites you as ${roleWords[offer.role].name.toLowerCase()}.`}
+      lead={`${offer.invited_by ?? 'A former member'} invites you as ${roleWords[offer.role].name.toLowerCase()}.`}
     >
       <div className="space-y-4">
         {offer.role === 'owner' ? (

@@ -4,6 +4,7 @@ import { Ban, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
 import { call } from '../../api/call.ts';
 import { allKeys, revokeKey } from '../../api/keys.ts';
 import { formatCountOf } from '../../format/format.ts';
+import { forgetMadeKey } from '../../inference-key/tab-key.ts';
 import { asking, ConfirmChange } from '../../ui/dialog.tsx';
 import type { RowAction } from '../../ui/resource.tsx';
 import { Truncated } from '../../ui/text.tsx';
@@ -101,7 +102,10 @@ export function RevokeKeysDialog({ keys, onClose }: { keys: readonly KeyAnswer[]
       change={{
         // One after the other: if one fails, the error is shown, and the dialog names those that are left.
         mutationFn: async () => {
-          for (const { id } of keys) await revokeKey(id);
+          for (const { id, workspace_id } of keys) {
+            await revokeKey(id);
+            forgetMadeKey(workspace_id, id);
+          }
         },
         onError: () => client.invalidateQueries(allKeys),
         refreshes: allKeys,

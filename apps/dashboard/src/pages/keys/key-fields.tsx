@@ -4,6 +4,7 @@ import { matchesAny } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery, policyQuery } from '../../api/queries.ts';
 import type { FormFields } from '../../api/use-form.ts';
+import { dayMs } from '../../format/days.ts';
 import { formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
 import { autoModelId } from '../../models/model-options.ts';
 import { CheckList } from '../../ui/check-list.tsx';
@@ -40,8 +41,6 @@ interface KeyFieldsProps {
 
 /** The fields that are folded away. */
 const folded = ['expires_at', 'allowed_models', 'requests_per_minute', 'tokens_per_minute'] as const;
-
-const dayMs = 86_400_000;
 
 /** When a policy ends a key at the latest, in Unix ms. */
 const latestEnd = (policy: WorkspacePolicyAnswer | undefined, apiKey: KeyAnswer | undefined): number =>

@@ -65,10 +65,14 @@ it('finds keys by a part of their name, the newest first and revoked ones last',
       created_at: '2026-11-04T00:00:00.000Z',
       revoked_at: '2026-11-05T00:00:00.000Z',
     }),
+    key({ id: '4', name: 'tab', expires_at: '2026-11-05T00:00:00.000Z' }),
+    key({ id: '5', name: 'tab', created_at: '2026-11-05T00:00:00.000Z', expires_at: '2026-11-05T12:00:00.000Z' }),
   ];
-  const ids = (search: KeySearch) => findKeys(keys, search, () => undefined).map(({ id }) => id);
-  expect(ids({})).toEqual(['2', '1']);
-  expect(ids({ revoked: true })).toEqual(['2', '1', '3']);
+  const ids = (search: KeySearch) =>
+    findKeys(keys, search, { ownerOf: () => undefined, now: Date.parse('2026-11-06T00:00:00Z') }).map(({ id }) => id);
+  // One that expired today explains the refusals of today.
+  expect(ids({})).toEqual(['5', '2', '1']);
+  expect(ids({ revoked: true })).toEqual(['5', '2', '1', '3', '4']);
   expect(ids({ q: ' LAP', revoked: true })).toEqual(['1', '3']);
   // Not the word for an owner who is not loaded yet.
   expect(ids({ q: 'undefined' })).toEqual([]);

@@ -1,5 +1,7 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
+import { dayMs } from '../../format/days.ts';
+import { textOf } from '../../format/read-search.ts';
 
 /** The signed-in user, as a member of the workspace. */
 interface Reader {
@@ -54,22 +56,25 @@ export function limitOf({
   return limitUsd === null ? undefined : { limitUsd, ...usedOf(limitUsd, spent, nearShare) };
 }
 
-/** The keys to show, newest first; revoked ones last. */
+/** Whether a key is over: it was revoked, or expired a day ago. */
+export const isOver = ({ revoked_at: revokedAt, expires_at: end }: KeyAnswer, now: number): boolean =>
+  revokedAt !== null || (end !== null && Date.parse(end) <= now - dayMs);
+
+/** The keys to show, newest first; those that are over last. */
 export function findKeys(
   keys: readonly KeyAnswer[],
   { q = '', revoked }: KeySearch,
-  ownerOf: (key: KeyAnswer) => string | undefined,
+  { ownerOf, now }: { readonly ownerOf: (key: KeyAnswer) => string | undefined; readonly now: number },
 ): readonly KeyAnswer[] {
   const part = q.trim().toLowerCase();
   return keys
-    .filter((key) => revoked === true || key.revoked_at === null)
+    .filter((key) => revoked === true || !isOver(key, now))
     .filter((key) =>
       `${key.name}\n${key.preview}\n${key.tag ?? ''}\n${ownerOf(key) ?? ''}`.toLowerCase().includes(part),
     )
     .toSorted(
       (left, right) =>
-        Number(left.revoked_at !== null) - Number(right.revoked_at !== null) ||
-        right.created_at.localeCompare(left.created_at),
+        Number(isOver(left, now)) - Number(isOver(right, now)) || right.created_at.localeCompare(left.created_at),
     );
 }
 
@@ -77,11 +82,11 @@ export function findKeys(
 export interface KeySearch {
   /** A part of the name, the preview, the tag or the owner. */
   readonly q?: string | undefined;
-  /** Revoked ones, too. */
+  /** Those that are over, too. */
   readonly revoked?: true | undefined;
 }
 
 export const readKeySearch = ({ q, revoked }: Readonly<Record<string, unknown>>): KeySearch => ({
-  q: (typeof q === 'string' && q !== '') || typeof q === 'number' ? String(q).slice(0, 100) : undefined,
+  q: textOf(q, 100),
   revoked: revoked === true ? true : undefined,
 });

@@ -3,7 +3,15 @@ import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/work
 import { useRouter } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Activity } from 'lucide-react';
-import { formatCountOf, formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
+import { dayMs } from '../../format/days.ts';
+import {
+  formatCountOf,
+  formatInstant,
+  formatLastDay,
+  formatUsd,
+  type UsdDigits,
+  usdDigitsOf,
+} from '../../format/format.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Rows } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -75,7 +83,9 @@ export function KeyTable(props: KeyTableProps) {
     },
     {
       title: 'Spent',
-      cell: (key) => <Spent apiKey={key} budget={budgets.get(key.id)} />,
+      cell: (key, rows) => (
+        <Spent apiKey={key} budget={budgets.get(key.id)} digits={usdDigitsOf(rows.map(({ spent_usd }) => spent_usd))} />
+      ),
       sortBy: ({ spent_usd }) => spent_usd,
     },
     {
@@ -174,7 +184,7 @@ function State({ apiKey, isOwnerDisabled }: { apiKey: KeyAnswer; isOwnerDisabled
   );
 }
 
-const soonMs = 7 * 86_400_000;
+const soonMs = 7 * dayMs;
 
 /** The last day on which a key works, where the user is. */
 function Expiry({ at }: { at: string }) {
@@ -187,13 +197,13 @@ function Expiry({ at }: { at: string }) {
 }
 
 /** The total beside its limit, and this month beside the key's monthly budget. */
-function Spent({ apiKey, budget }: { apiKey: KeyAnswer; budget: BudgetAnswer | undefined }) {
+function Spent({ apiKey, budget, digits }: { apiKey: KeyAnswer; budget: BudgetAnswer | undefined; digits: UsdDigits }) {
   if (apiKey.kind === 'management') return <Muted>–</Muted>;
   const limit = limitOf(apiKey);
   return (
     <span className="inline-block space-y-1 text-sm tabular-nums md:whitespace-nowrap">
       <span className="block">
-        <Usd usd={apiKey.spent_usd} />{' '}
+        <Usd usd={apiKey.spent_usd} digits={digits} />{' '}
         {limit !== undefined && <span className="text-muted">of {formatUsd(limit.limitUsd)}</span>}
       </span>
       {limit !== undefined && <ShareBar share={limit.share} tone={limitTones[limit.state]} />}

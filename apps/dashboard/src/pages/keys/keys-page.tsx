@@ -16,7 +16,7 @@ import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
 import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { RevokeKeysDialog } from './key-actions.tsx';
 import { MakeKeyDialog } from './key-dialogs.tsx';
-import { findKeys, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
+import { findKeys, isOver, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
 import { KeyTable } from './key-table.tsx';
 
 /** `/keys`: the keys of the chosen workspace. */
@@ -86,8 +86,9 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
     return owner === undefined ? 'a former member' : (owner.email ?? 'an account without an address');
   };
   const disabled = new Set(members?.filter((member) => member.disabled).map(({ account_id }) => account_id));
-  const found = findKeys(keys, search, ownerOf);
-  const revokedCount = keys.filter(({ revoked_at }) => revoked_at !== null).length;
+  const now = Date.now();
+  const found = findKeys(keys, search, { ownerOf, now });
+  const overCount = keys.filter((key) => isOver(key, now)).length;
   const changeable = found.filter((key) => mayChange(key, { role: workspace.role, accountId: ownAccountId }));
   // A key that the filter hides is not revoked with the others.
   const chosen = changeable.filter(({ id }) => selected.has(id));
@@ -100,9 +101,9 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
           onChange={(typed) => change({ ...search, q: typed === '' ? undefined : typed })}
           className="w-full sm:w-72"
         />
-        {revokedCount > 0 && (
+        {overCount > 0 && (
           <SwitchField
-            label={`Show revoked (${revokedCount})`}
+            label={`Show revoked and expired (${overCount})`}
             checked={search.revoked === true}
             onChange={(shown) => change({ ...search, revoked: shown ? true : undefined })}
           />
@@ -135,7 +136,7 @@ function KeyList({ workspace, keys }: { workspace: WorkspaceAnswer; keys: readon
         keys={found}
         empty={
           search.q === undefined
-            ? 'All keys here are revoked.'
+            ? 'All keys here are revoked or expired.'
             : 'No key’s name, ending, tag or owner contains this text.'
         }
         workspace={workspace}

@@ -93,7 +93,7 @@ function Comparison({ models }: { models: readonly ModelAnswer[] }) {
       cell: (model) => longest(model.provider_routes.map((route) => outputLimitOf(model, route))),
     },
     { title: 'Speed, tokens/s', cell: figure(({ tokensPerSecond }) => measuredText(tokensPerSecond, formatCount)) },
-    { title: 'First token, median', cell: figure(({ firstTokenMs }) => measuredText(firstTokenMs, formatMs)) },
+    { title: 'First token, p50', cell: figure(({ firstTokenMs }) => measuredText(firstTokenMs, formatMs)) },
     {
       title: 'Uptime, 24 hours',
       cell: figure(({ successRate }) => measuredText(successRate, formatShare)),

@@ -111,7 +111,7 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
       title="How to ask"
       lead={
         <>
-          Put your own key in; make one at{' '}
+          Replace the key with yours. Create one on{' '}
           <Link to="/keys" className={linkClass}>
             Keys
           </Link>

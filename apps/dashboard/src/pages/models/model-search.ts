@@ -1,4 +1,5 @@
 import { type ModelAnswer, type PrivacyClass, privacyClasses } from '@sotto/wire';
+import { textOf } from '../../format/read-search.ts';
 
 export type ModelType = ModelAnswer['model_type'];
 export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const satisfies readonly ModelType[];
@@ -41,7 +42,7 @@ export function readModelSearch(search: Readonly<Record<string, unknown>>): Mode
     context: amountOf(search.context),
     can: can.length === 0 ? undefined : can.join(),
     sort: oneOf(modelSorts, search.sort),
-    compare: textOf(search.compare),
+    compare: textOf(search.compare, 1200),
   };
 }
 
@@ -63,10 +64,6 @@ export const filtersIn = ({ q, sort, compare, can, ...filters }: ModelSearch): n
 
 const oneOf = <Value extends string>(values: readonly Value[], asked: unknown): Value | undefined =>
   values.find((value) => value === asked);
-
-/** An address that reads like a number is parsed as one. */
-const textOf = (asked: unknown): string | undefined =>
-  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 1200) : undefined;
 
 const amountOf = (asked: unknown): number | undefined =>
   typeof asked === 'number' && Number.isFinite(asked) && asked >= 0 ? asked : undefined;

@@ -76,14 +76,14 @@ const columns: readonly Column<RouteUptime>[] = [
   { title: 'Requests', numeric: true, cell: ({ requests }) => measuredText(requests, formatCount) },
   { title: 'Success', numeric: true, cell: ({ success_rate }) => measuredText(success_rate, formatShare) },
   {
-    title: 'First token, median',
+    title: 'First token, p50',
     numeric: true,
     cell: ({ ttft_ms }) => measuredText(ttft_ms, ({ p50 }) => formatMs(p50)),
   },
   {
-    title: 'Slowest tenth',
+    title: 'First token, p90',
     numeric: true,
-    cell: ({ ttft_ms }) => measuredText(ttft_ms, ({ p90 }) => `over ${formatMs(p90)}`),
+    cell: ({ ttft_ms }) => measuredText(ttft_ms, ({ p90 }) => formatMs(p90)),
   },
   {
     title: 'Tokens per second',

@@ -184,7 +184,7 @@ function Deletion({ id, email, onClose }: { id: string; email: string; onClose: 
         <ul className="list-disc space-y-1 pl-5">
           <li>Their ways to sign in, address, names, keys, workspaces and apps are deleted now.</li>
           <li>Requests that are under way end and are charged. Then the balance is forfeited: refund it first.</li>
-          <li>Receipts, the ledger and sums of usage stay, without their name.</li>
+          <li>Receipts, the ledger and totals of usage stay, without their name.</li>
         </ul>
         <CheckField
           {...form.toggle('with_workspaces')}

@@ -2,9 +2,10 @@ import type { AccountAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { addressOf } from '../../api/call.ts';
 import { formatDay } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { linkClass } from '../../ui/button.tsx';
+import { Button, DownloadLink, linkClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
@@ -49,11 +50,17 @@ export function AccountState({ account: { state, is_operator } }: { account: Acc
 export function AccountsPage() {
   const [typed, setTyped] = useState('');
   const [search, setSearch] = useState('');
+  const searched = { search: search === '' ? undefined : search };
   const accounts = useInfiniteQuery(accountsQuery(search));
   return (
     <Page
       title="Accounts"
       lead="Operators see balances and spend: what a person’s keys used, in any workspace, and what the account paid. They never see requests, models or keys."
+      actions={
+        <DownloadLink href={addressOf('GET /v1/operator/accounts', { query: { ...searched, format: 'csv' } })}>
+          Export
+        </DownloadLink>
+      }
     >
       <Card>
         <div className="space-y-5">
@@ -71,7 +78,20 @@ export function AccountsPage() {
             columns={columns}
             rowKey={({ id }) => id}
             query={accounts}
-            empty={{ title: 'No accounts', text: 'No account matches.' }}
+            empty={{
+              title: 'No accounts',
+              text: 'No account matches.',
+              action: (
+                <Button
+                  onClick={() => {
+                    setTyped('');
+                    setSearch('');
+                  }}
+                >
+                  Show all accounts
+                </Button>
+              ),
+            }}
           />
         </div>
       </Card>

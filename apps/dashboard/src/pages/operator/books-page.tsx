@@ -5,16 +5,16 @@ import { TextField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { Resource, Rows } from '../../ui/resource.tsx';
 import { Card, Loaded, Notice, Page } from '../../ui/surface.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { Instant, Sentence, Usd } from '../../ui/text.tsx';
+import { type Column, Table, usdColumn } from '../../ui/table.tsx';
+import { Instant, Sentence } from '../../ui/text.tsx';
 import { booksQuery, rejectedQuery } from './operator-queries.ts';
 import { Proof } from './proof.tsx';
 
 /** `/operator/books`: whether the ledger is consistent, and what could not be booked. */
 export function BooksPage() {
   return (
-    <Page title="Books" lead="The ledger, recomputed now, and charges that could not be booked.">
-      <Card title="Ledger" lead={<Sentence text="`sotto-control audit` also compares Redis." />}>
+    <Page title="Ledger" lead="Its amounts, recomputed now, and charges that could not be booked.">
+      <Card title="Audit" lead={<Sentence text="`sotto-control audit` also compares Redis." />}>
         <Loaded query={useQuery(booksQuery)} label="The ledger is being recomputed" lines={2}>
           {(books) => <Findings books={books} />}
         </Loaded>
@@ -74,11 +74,8 @@ type Settlement = RejectedSettlementListAnswer['data'][number];
 const rejectedColumns: readonly Column<Settlement>[] = [
   { title: 'Rejected', heading: true, cell: ({ at }) => <Instant at={at} /> },
   { title: 'Reason', cell: ({ reason }) => (reason === 'bad_mac' ? 'Not authentic' : 'Could not be booked') },
-  {
-    title: 'Charge',
-    numeric: true,
-    cell: ({ charge_usd }) => (charge_usd === null ? 'Unreadable' : <Usd usd={charge_usd} />),
-  },
+  // A dash: it cannot be read.
+  usdColumn('Charge', ({ charge_usd }) => charge_usd),
 ];
 
 function DismissDialog({ settlement: { id }, onClose }: { settlement: Settlement; onClose: () => void }) {

@@ -47,8 +47,8 @@ export function OperatorAuditPage() {
     void navigate({ to: '/operator/audit', search: next, replace: true, resetScroll: false });
   return (
     <Page
-      title="All acts"
-      lead="The audit log of this deployment: acts of operators, and of members in workspaces. It holds ids and amounts, and cannot be changed."
+      title="Deployment audit log"
+      lead="Events of this deployment: of operators, and of members in workspaces. It holds ids and amounts, and cannot be changed."
       actions={
         <DownloadLink href={addressOf('GET /v1/operator/audit', { query: { ...asked, format: 'csv' } })}>
           Export
@@ -75,12 +75,10 @@ export function OperatorAuditPage() {
       </ActFilters>
       <Card>
         <ActsTable
-          caption="All acts, newest first"
+          caption="Events, newest first"
           query={useInfiniteQuery(operatorActsQuery(asked))}
           showsWorkspace
-          {...(isNarrowed(search)
-            ? { empty: { title: 'Nothing matches', text: 'No act matches these filters.' } }
-            : {})}
+          onClear={isNarrowed(search) ? () => change({}) : undefined}
         />
       </Card>
     </Page>

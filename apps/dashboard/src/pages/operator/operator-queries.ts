@@ -52,11 +52,14 @@ export const providersQuery = queryOptions({
   queryFn: async ({ signal }) => (await call('GET /v1/operator/providers', { signal })).data,
 });
 
-export const allOrdersQuery = infiniteQueryOptions({
-  queryKey: ['operator', 'orders'],
-  queryFn: ({ pageParam, signal }) => call('GET /v1/operator/orders', { query: { cursor: pageParam }, signal }),
-  ...byCursor,
-});
+/** The orders of a time; of all without one. */
+export const allOrdersQuery = (time: { readonly from?: string; readonly to?: string }) =>
+  infiniteQueryOptions({
+    queryKey: ['operator', 'orders', time],
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /v1/operator/orders', { query: { ...time, cursor: pageParam }, signal }),
+    ...byCursor,
+  });
 
 export const rejectedQuery = queryOptions({
   queryKey: ['operator', 'rejected'],

@@ -1,21 +1,14 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { addressOf } from '../../api/call.ts';
-import { formatMonth } from '../../format/format.ts';
 import { DownloadLink } from '../../ui/button.tsx';
-import { SelectField } from '../../ui/field.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
-import { dayAt, monthFrom } from '../usage/days.ts';
+import { daysOfMonth, MonthField, thisMonth } from './month-field.tsx';
 import { SpendTable } from './spend-table.tsx';
-
-const monthsBack = 36;
 
 /** `/operator/spend`: what each person used in a month, in each workspace. */
 export function SpendPage() {
-  const navigate = useNavigate();
-  const thisMonth = monthFrom(dayAt(Date.now()), 0);
-  const { month = thisMonth.slice(0, 7) } = useSearch({ from: '/session/operator/spend' });
-  const months = Array.from({ length: monthsBack }, (_, ago) => monthFrom(thisMonth, -ago).slice(0, 7));
-  const filters = { from: `${month}-01`, to: monthFrom(`${month}-01`, 1) };
+  const { month = thisMonth() } = useSearch({ from: '/session/operator/spend' });
+  const filters = daysOfMonth(month);
   return (
     <Page
       title="Spend"
@@ -26,15 +19,7 @@ export function SpendPage() {
         </DownloadLink>
       }
     >
-      <SelectField
-        className="md:w-52"
-        label="Month"
-        value={month}
-        choices={[...new Set([...months, month])].map((value) => ({ value, label: formatMonth(value) }))}
-        onChange={(chosen) =>
-          void navigate({ to: '/operator/spend', search: { month: chosen }, replace: true, resetScroll: false })
-        }
-      />
+      <MonthField to="/operator/spend" month={month} />
       <Card>
         <SpendTable key={month} filters={filters} />
       </Card>

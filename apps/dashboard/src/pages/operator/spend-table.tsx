@@ -1,11 +1,11 @@
 import type { OperatorSpendAnswer } from '@sotto/contract/control/operator';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { addDays, dayAt, monthFrom } from '../../format/days.ts';
 import { formatCount, formatCountOf, formatMonth } from '../../format/format.ts';
 import { linkClass } from '../../ui/button.tsx';
 import { type Column, PagedTable, usdColumn } from '../../ui/table.tsx';
 import { Truncated, Usd } from '../../ui/text.tsx';
-import { addDays, dayAt, monthFrom } from '../usage/days.ts';
 import { type SpendFilters, spendQuery } from './operator-queries.ts';
 
 type SpendRow = OperatorSpendAnswer['data'][number];
@@ -16,7 +16,8 @@ export function lastMonths(count: number): Pick<SpendFilters, 'from' | 'to'> {
   return { from: monthFrom(today, 1 - count), to: addDays(today, 1) };
 }
 
-function Person({ id, email }: { id: string; email: string | null }) {
+/** An account by the address of its person, or by its id. */
+export function Person({ id, email }: { id: string; email: string | null }) {
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId: id }} className={linkClass}>
       <Truncated text={email ?? id} className="md:max-w-64" />
@@ -49,7 +50,7 @@ export function SpendTable({ filters }: { filters: SpendFilters }) {
         columns={columns}
         rowKey={(row) => `${row.month} ${row.workspace_id} ${row.payer_id} ${row.member_id}`}
         query={query}
-        empty={{ title: 'No spend', text: 'Nobody sent a request in this time.' }}
+        empty={{ title: 'No spend', text: 'There were no requests in this time.' }}
       />
     </div>
   );

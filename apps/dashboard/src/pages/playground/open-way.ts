@@ -7,7 +7,7 @@ import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { loadClient, shownError } from '../../verification/client.ts';
 import type { Way } from './playground-search.ts';
 
-interface WayOptions {
+export interface WayOptions {
   readonly way: Way;
   readonly key: string;
   /** Accepts simulated evidence of this machine. The client refuses it elsewhere. */

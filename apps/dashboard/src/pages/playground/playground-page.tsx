@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { capabilitiesQuery, modelsQuery } from '../../api/queries.ts';
 import { KeyCard } from '../../inference-key/key-card.tsx';
-import { useSessionKey } from '../../inference-key/session-key.ts';
 import { useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
 import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
@@ -13,11 +12,11 @@ import { gatewayVerificationQuery, ownPins, simulationAllowed } from '../../veri
 import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
 import { DashboardSurroundings } from './dashboard-surroundings.tsx';
-import { useWay } from './open-way.ts';
 import { PageVerification } from './page-verification.tsx';
 import { changed, type PlaygroundSearch, ways } from './playground-search.ts';
 import { PlaygroundView } from './playground-view.tsx';
 import { obstacleOf, standingNotes } from './standing.ts';
+import { useTabWay } from './tab-way.ts';
 import { chooseFrom } from './what-is-offered.ts';
 
 /** `/playground`: sends requests from the browser, and shows provider, tier and cost of each answer. */
@@ -64,9 +63,7 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
   const { way } = chosen;
   const pins = ownPins.use();
   const verification = useQuery({ ...gatewayVerificationQuery(pins), enabled: way !== 'compatibility' });
-  const keyOfTab = useSessionKey(workspace);
-  const openWith = useWay({ way, allowSimulated, pins });
-  const open = async () => openWith((await keyOfTab()).key);
+  const open = useTabWay(workspace, { way, allowSimulated, pins });
   // A key that a request creates is only for the private flow.
   const isAutomatic = way !== 'compatibility' && mayMakeKeys(workspace.role);
   const hasKey =

@@ -15,6 +15,8 @@ const titles: Readonly<Record<Described['origin'], string>> = {
   control: 'Control plane: sees who asks, never content',
 };
 
+const listId = 'all-operations';
+
 /** Every operation of both origins, as they describe themselves: a list with search, and one operation beside it. */
 export function ReferencePage() {
   const broker = useQuery(describedQuery('broker'));
@@ -41,7 +43,13 @@ export function ReferencePage() {
             All operations
           </Link>
         ) : (
-          'Two origins: one knows who asks, the other what is asked. Each describes itself, so this page fits the version that runs here.'
+          <>
+            Two origins: one knows who asks, the other what is asked. Each describes itself, so this page fits the
+            version that runs here.{' '}
+            <a href={`#${listId}`} className={clsx(linkClass, 'lg:hidden')}>
+              All operations
+            </a>
+          </>
         )
       }
     >
@@ -49,10 +57,11 @@ export function ReferencePage() {
       <ErrorLine error={control.error} />
       <div className="grid items-start gap-6 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <nav
+          id={listId}
           aria-label="Operations"
           className={clsx(
             'space-y-4 lg:sticky lg:top-18 lg:max-h-[calc(100dvh-6rem)] lg:overflow-y-auto lg:-m-1 lg:p-1',
-            isChosen && 'hidden lg:block',
+            isChosen ? 'hidden lg:block' : q === '' && 'max-lg:order-last',
           )}
         >
           <SearchInAddress label="Search operations" placeholder="A path, a field, an error…" />
@@ -68,7 +77,7 @@ export function ReferencePage() {
             }
           </Loaded>
         </nav>
-        <div className={clsx('min-w-0', !isChosen && 'hidden lg:block')}>
+        <div className="min-w-0">
           {shown !== undefined ? (
             <OperationView key={`${shown.origin} ${shown.operation.operationId}`} described={shown} />
           ) : (

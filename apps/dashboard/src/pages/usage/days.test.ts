@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addDays, daysOf, stepOf, stepsOf } from './days.ts';
+import { addDays } from '../../format/days.ts';
+import { daysOf, stepOf, stepsOf } from './days.ts';
 
 const today = '2026-11-21';
 

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { modelsQuery } from '../../api/queries.ts';
 import type { UsageRow } from '../../api/usage.ts';
-import { formatCount, formatCountOf, formatExactUsd, formatPrice, formatUtcMinute } from '../../format/format.ts';
+import { exactUsdOf, formatCount, formatCountOf, formatPrice, formatUtcMinute } from '../../format/format.ts';
 import { Badge, TierBadge, type Tone } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import type { UsageNames } from './usage-points.ts';
@@ -122,6 +122,7 @@ function Charge({ row }: { row: UsageRow }) {
   const { data: models } = useQuery(modelsQuery);
   const route = models && routeOf(row, models);
   const lines = route && chargeLines(row, route.pricing);
+  const exact = exactUsdOf([...(lines ?? []).map(({ usd }) => usd), row.cost]);
   const per = row.operation === 'image' ? 'an image' : 'a million';
   return (
     <section>
@@ -149,7 +150,7 @@ function Charge({ row }: { row: UsageRow }) {
                   {name}
                   <span className="block text-muted">{`${formatCount(count)} × ${formatPrice(price)} ${per}`}</span>
                 </td>
-                <td className="py-0.5 text-right align-top tabular-nums">{formatExactUsd(usd)}</td>
+                <td className="py-0.5 text-right align-top tabular-nums">{exact(usd)}</td>
               </tr>
             ))}
           </tbody>
@@ -157,7 +158,7 @@ function Charge({ row }: { row: UsageRow }) {
       )}
       <p className="mt-2 flex justify-between gap-3 border-t border-line pt-2 font-medium tabular-nums">
         <span>Total</span>
-        <span>{formatExactUsd(row.cost)}</span>
+        <span>{exact(row.cost)}</span>
       </p>
       {row.cost === 0 && row.status !== 'completed' && <p className="text-muted">Nothing was charged.</p>}
       {row.cost > 0 && models !== undefined && lines === undefined && (

@@ -110,7 +110,7 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf, owners }: Req
         filters.minutes === undefined &&
         filters.from < keptFrom.slice(0, 10) && (
           <p className="text-sm text-muted">
-            Requests before {keptFrom.slice(0, 10)} (UTC) were deleted. The sums still count them.
+            Requests before {keptFrom.slice(0, 10)} (UTC) were deleted. The totals still count them.
           </p>
         )}
     </div>

@@ -2,11 +2,11 @@ import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { UsageRow } from '../../api/usage.ts';
-import { formatCompact, formatCount, formatInstant, formatUtcMinute } from '../../format/format.ts';
+import { formatCompact, formatCount } from '../../format/format.ts';
 import { TierBadge } from '../../ui/badge.tsx';
 import { CutEdge, useIsCut } from '../../ui/cut-edge.tsx';
 import { ErrorState } from '../../ui/surface.tsx';
-import { Truncated, Usd } from '../../ui/text.tsx';
+import { Truncated, Usd, UtcMinute } from '../../ui/text.tsx';
 import { StatusBadge } from './request-facts.tsx';
 import type { UsageNames } from './usage-points.ts';
 
@@ -29,7 +29,7 @@ export const allColumns = {
   at: {
     title: 'Minute (UTC)',
     width: 9.25,
-    cell: ({ at }) => <Minute at={at} />,
+    cell: ({ at }) => <UtcMinute at={at} hasYear={false} />,
   },
   status: { title: 'Status', width: 8, cell: (row) => <StatusBadge row={row} /> },
   model: { title: 'Model', width: 7.75, cell: ({ model }) => <Truncated text={model} className="md:max-w-full" /> },
@@ -272,12 +272,6 @@ const RequestRow = memo(function RequestRow(props: RequestRowProps) {
   );
 });
 
-const Minute = ({ at }: { at: string }) => (
-  <time dateTime={at} title={`${formatInstant(at)} in your time zone`}>
-    {formatUtcMinute(at)}
-  </time>
-);
-
 function CompactRow({ row }: { row: UsageRow }) {
   const { at, model, provider, cost } = row;
   return (
@@ -290,7 +284,7 @@ function CompactRow({ row }: { row: UsageRow }) {
       </span>
       <span className="flex items-center justify-between gap-3 text-xs text-muted">
         <span title={provider ?? undefined} className="truncate">
-          <Minute at={at} />
+          <UtcMinute at={at} hasYear={false} />
           {provider !== null && ` · ${provider}`}
         </span>
         <StatusBadge row={row} />

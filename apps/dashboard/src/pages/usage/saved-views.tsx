@@ -6,32 +6,25 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { readUsageSearch, type UsageSearch } from './usage-search.ts';
+import type { UsageSearch } from './usage-search.ts';
+import { noteOn, readViews, type SavedView, withView } from './view-store.ts';
 
-interface SavedView {
-  readonly name: string;
+interface SavedViewsProps {
   readonly search: UsageSearch;
+  /** Another person in this browser does not see them. */
+  readonly userId: string;
 }
 
-const storageKey = 'sotto.usage.views';
-const mostViews = 20;
-
-/** The views that this browser keeps, without what it no longer understands. */
-function readViews(): readonly SavedView[] {
-  const stored = JSON.parse(localStorage.getItem(storageKey) ?? '[]') as readonly { name: string; search: object }[];
-  return stored.map(({ name, search }) => ({ name, search: readUsageSearch({ ...search }) }));
-}
-
-/** A view by the same name is replaced. The newest come first. */
-const withView = (views: readonly SavedView[], view: SavedView): readonly SavedView[] =>
-  [view, ...views.filter(({ name }) => name !== view.name)].slice(0, mostViews);
-
-/** The filters, time and grouping of the page under a name, to return to. They are kept in this browser. */
-export function SavedViews({ search }: { search: UsageSearch }) {
-  const [views, setViews] = useState(readViews);
+/** The workspace, filters, time and grouping of the page under a name, to return to. They are kept in this browser. */
+export function SavedViews({ search, userId }: SavedViewsProps) {
+  const storageKey = `sotto.usage.views.${userId}`;
+  const stored = (): readonly SavedView[] => readViews(localStorage.getItem(storageKey));
+  const [views, setViews] = useState(stored);
   const [open, setOpen] = useState<'save' | 'remove'>();
   const navigate = useNavigate();
-  const keep = (next: readonly SavedView[]): void => {
+  // Another tab may have saved one since.
+  const keep = (change: (views: readonly SavedView[]) => readonly SavedView[]): void => {
+    const next = change(stored());
     localStorage.setItem(storageKey, JSON.stringify(next));
     setViews(next);
   };
@@ -39,6 +32,7 @@ export function SavedViews({ search }: { search: UsageSearch }) {
   return (
     <>
       <Menu
+        onOpen={() => setViews(stored())}
         heading={views.length === 0 ? 'No view is saved in this browser' : 'Saved in this browser'}
         trigger={<Button icon={<Bookmark aria-hidden className="size-4" />}>Views</Button>}
         groups={[
@@ -46,6 +40,7 @@ export function SavedViews({ search }: { search: UsageSearch }) {
             ? []
             : [
                 views.map((view) => ({
+                  id: `of ${view.name}`,
                   label: view.name,
                   checked: JSON.stringify(view.search) === shown,
                   onSelect: () => void navigate({ to: '/usage', search: view.search }),
@@ -71,9 +66,10 @@ export function SavedViews({ search }: { search: UsageSearch }) {
       />
       {open === 'save' && (
         <SaveView
+          views={views}
           onClose={() => setOpen(undefined)}
           onSave={(name) => {
-            keep(withView(views, { name, search }));
+            keep((before) => withView(before, { name, search }));
             setOpen(undefined);
           }}
         />
@@ -87,9 +83,8 @@ export function SavedViews({ search }: { search: UsageSearch }) {
                 <Button
                   small
                   onClick={() => {
-                    const left = views.filter(({ name }) => name !== view.name);
-                    keep(left);
-                    if (left.length === 0) setOpen(undefined);
+                    keep((before) => before.filter(({ name }) => name !== view.name));
+                    if (views.length === 1) setOpen(undefined);
                   }}
                 >
                   Remove<span className="sr-only">{` ${view.name}`}</span>
@@ -103,14 +98,21 @@ export function SavedViews({ search }: { search: UsageSearch }) {
   );
 }
 
-function SaveView({ onClose, onSave }: { onClose: () => void; onSave: (name: string) => void }) {
+interface SaveViewProps {
+  readonly views: readonly SavedView[];
+  readonly onClose: () => void;
+  readonly onSave: (name: string) => void;
+}
+
+function SaveView({ views, onClose, onSave }: SaveViewProps) {
   const [name, setName] = useState('');
+  const { text, isFull } = noteOn(views, name.trim());
   return (
     <Dialog title="Save this view" onClose={onClose}>
-      <Form form={{ submit: () => onSave(name.trim()) }} action="Save view" disabled={name.trim() === ''}>
+      <Form form={{ submit: () => onSave(name.trim()) }} action="Save view" disabled={name.trim() === '' || isFull}>
         <TextField
           label="Name"
-          hint="It keeps the time, filters and grouping, in this browser."
+          hint={text ?? 'It keeps the workspace, time, filters and grouping, in this browser.'}
           autoComplete="off"
           maxLength={60}
           value={name}

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type UsageFilters, usageSumsCsv, usageSumsQuery } from '../../api/usage.ts';
+import type { Days } from '../../format/days.ts';
 import {
   formatCompact,
   formatCount,
@@ -8,12 +9,13 @@ import {
   formatMonth,
   formatShortDay,
   formatUsd,
+  formatUsdColumn,
 } from '../../format/format.ts';
 import { DownloadLink } from '../../ui/button.tsx';
 import { Segments } from '../../ui/choices.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Card, ErrorState, Skeleton } from '../../ui/surface.tsx';
-import { type Days, stepOf, stepsOf } from './days.ts';
+import { stepOf, stepsOf } from './days.ts';
 import { groupOf, kindNames, namesIn, type UsageNames, usagePlot } from './usage-points.ts';
 import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
 
@@ -91,9 +93,10 @@ export function UsageOverTime({ search, days, filters, seesMembers, onChange, ..
           formatValue={format}
           formatAxis={measure === 'cost' ? formatExactUsd : formatCompact}
           isCount={measure !== 'cost'}
+          {...(measure === 'cost' ? { formatColumns: formatUsdColumn } : {})}
           footer={
             <DownloadLink href={usageSumsCsv(filters, groups)} look="quiet">
-              Export sums
+              Export
             </DownloadLink>
           }
         />

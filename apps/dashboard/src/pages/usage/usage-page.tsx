@@ -7,6 +7,7 @@ import { useMemo } from 'react';
 import { keysQuery } from '../../api/keys.ts';
 import { membersQuery } from '../../api/queries.ts';
 import {
+  arrivalsKey,
   refusalFilters,
   type UsageFilters,
   type UsageRowFilters,
@@ -14,30 +15,33 @@ import {
   usageRowsKey,
   usageSumsQuery,
 } from '../../api/usage.ts';
+import { addDays, type Days, dayAt } from '../../format/days.ts';
 import { formatCompact, formatCount, formatDay, formatUsd } from '../../format/format.ts';
+import { useSignedIn } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
-import { addDays, type Days, dayAt, daysOf } from './days.ts';
-import { changeOf, daysBefore } from './period-before.ts';
+import { daysOf } from './days.ts';
+import { changeOf, comparedDays } from './period-before.ts';
 import { RefusedRequests } from './refused-requests.tsx';
-import { isNarrowed, RequestFilters, withoutFilters } from './request-filters.tsx';
 import { RequestLog } from './request-log.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { UsageBreakdown } from './usage-breakdown.tsx';
-import { UsageControls, type UsageControlsProps } from './usage-controls.tsx';
+import { UsageFilterBar, type UsageFiltersProps } from './usage-filters.tsx';
 import { UsageOverTime } from './usage-over-time.tsx';
-import { groupOf, namesOf, ownersOf } from './usage-points.ts';
-import { hourRanges, type UsageSearch } from './usage-search.ts';
+import { groupOf, namesIn, namesOf, ownersOf } from './usage-points.ts';
+import { hourRanges, isNarrowed, sumsOf, type UsageSearch, withoutFilters } from './usage-search.ts';
 
 const route = getRouteApi('/session/usage');
 
 /** `/usage`: requests by day, model, key and provider, with their cost. */
 export function UsagePage() {
   const { workspace } = useWorkspace();
+  const user = useSignedIn();
   const client = useQueryClient();
-  const isReading = useIsFetching({ queryKey: usageQueryKey }) > 0;
+  const isReading =
+    useIsFetching({ queryKey: usageQueryKey, predicate: ({ queryKey }) => queryKey[1] !== arrivalsKey[1] }) > 0;
   const search = route.useSearch();
   return (
     <Page
@@ -45,7 +49,13 @@ export function UsagePage() {
       lead="Every request, without its content. Requests appear seconds after they end. Days and minutes are in UTC."
       actions={
         <>
-          <SavedViews search={search} />
+          {workspace !== undefined && user && (
+            <SavedViews
+              key={user.id}
+              userId={user.id}
+              search={{ ...search, workspace: search.workspace ?? workspace.id }}
+            />
+          )}
           <Button
             busy={isReading}
             icon={<RefreshCw aria-hidden className="size-4" />}
@@ -78,7 +88,7 @@ function Usage({ workspaceId }: { workspaceId: string }) {
     // Back leads from the requests to the sums, not through each filter.
     void navigate({ to: '/usage', search: next, replace: next.view === search.view, resetScroll: false });
 
-  const days = daysOf(search, dayAt(Date.now()));
+  const days = daysOf(sumsOf(search), dayAt(Date.now()));
   const shownWorkspace = search.workspace ?? workspaceId;
   const filters: UsageFilters = {
     from: days.from,
@@ -93,8 +103,8 @@ function Usage({ workspaceId }: { workspaceId: string }) {
   const { workspaces } = useWorkspace();
   const role = shownWorkspace === 'all' ? 'owner' : workspaces.find(({ id }) => id === shownWorkspace)?.role;
   const seesMembers = role !== undefined && isRoleAtLeast(role, 'admin');
-  const seesList = seesMembers && shownWorkspace !== 'all';
-  const { data: members = [] } = useQuery({ ...membersQuery(shownWorkspace), enabled: seesList });
+  const isMember = role !== undefined && shownWorkspace !== 'all';
+  const { data: members = [] } = useQuery({ ...membersQuery(shownWorkspace), enabled: isMember });
   const { nameOf } = namesOf(keys, members);
   // An address may name a kind that this reader cannot see.
   const by = search.by === 'member' && !seesMembers ? undefined : search.by;
@@ -115,55 +125,33 @@ function Usage({ workspaceId }: { workspaceId: string }) {
   );
 }
 
-/** What a search for requests and one for sums have in common. */
-const sumsOf = ({ range, from, to, by, show, model, key, member, workspace }: UsageSearch): UsageSearch => ({
-  range,
-  from,
-  to,
-  by,
-  show,
-  model,
-  key,
-  member,
-  workspace,
-});
-
-type ViewProps = Omit<UsageControlsProps, 'error'>;
-
-function UsageSumsView(shown: ViewProps) {
-  const { search, days, filters, onChange } = shown;
-  const earlier = daysBefore(days);
-  const sums = useQuery({
-    ...usageSumsQuery(filters, [groupOf[search.by ?? 'model']]),
-    placeholderData: keepPreviousData,
-  });
-  const before = useQuery({
-    ...usageSumsQuery({ ...filters, from: earlier.from, to: addDays(earlier.to, 1) }, [groupOf[search.by ?? 'model']]),
-    enabled: days.from <= days.to,
-  });
+function UsageSumsView(shown: UsageFiltersProps) {
+  const { search, filters, onChange } = shown;
+  const sumsIn = ({ from, to }: Days) =>
+    usageSumsQuery({ ...filters, from, to: addDays(to, 1) }, [groupOf[search.by ?? 'model']]);
+  const sums = useQuery({ ...sumsIn(shown.days), placeholderData: keepPreviousData });
+  const compared = comparedDays(search, dayAt(Date.now()));
+  const enabled = compared !== undefined;
+  const now = useQuery({ ...sumsIn(compared?.now ?? shown.days), enabled });
+  const before = useQuery({ ...sumsIn(compared?.before ?? shown.days), enabled });
   return (
     <div className="space-y-6">
-      <UsageControls {...shown} error={sums.error} />
+      <UsageFilterBar {...shown} error={sums.error} />
       {sums.error !== null ? (
         <ErrorState error={sums.error} onRetry={() => void sums.refetch()} />
       ) : sums.data === undefined ? (
         <Loading label="Usage is loading" lines={8} />
       ) : sums.data.total.requests === 0 ? (
-        <EmptyState
-          title="No requests on these days"
-          text="Requests with this workspace’s keys appear here within seconds."
-          action={
-            <div className="flex flex-wrap justify-center gap-2">
-              <Link to="/" className={buttonClass('primary')}>
-                Send a first request
-              </Link>
-              <Button onClick={() => onChange({ range: '12m', workspace: search.workspace })}>Show 12 months</Button>
-            </div>
-          }
-        />
+        <NoUsage search={search} onChange={onChange} />
       ) : (
         <div className="space-y-6" aria-busy={sums.isPlaceholderData}>
-          <UsageTotals total={sums.data.total} before={before.data?.total} days={days} />
+          <UsageTotals
+            total={sums.data.total}
+            // While another search is loading, the total is still that of the one before.
+            compared={sums.isPlaceholderData ? undefined : compared}
+            now={now.data?.total}
+            before={before.data?.total}
+          />
           <UsageOverTime {...shown} />
           <UsageBreakdown {...shown} sums={sums.data} />
         </div>
@@ -172,8 +160,44 @@ function UsageSumsView(shown: ViewProps) {
   );
 }
 
-function UsageRequestsView(shown: ViewProps) {
-  const { search, filters, workspaceId, keys, nameOf, onChange } = shown;
+function NoUsage({ search, onChange }: Pick<UsageFiltersProps, 'search' | 'onChange'>) {
+  const longer = (
+    <Button onClick={() => onChange({ ...search, range: '12m', from: undefined, to: undefined })}>
+      Show 12 months
+    </Button>
+  );
+  if (isNarrowed(search)) {
+    return (
+      <EmptyState
+        title="No requests match"
+        text="No request on these days matches all filters."
+        action={
+          <div className="flex flex-wrap justify-center gap-2">
+            <Button onClick={() => onChange(withoutFilters(search))}>Clear filters</Button>
+            {longer}
+          </div>
+        }
+      />
+    );
+  }
+  return (
+    <EmptyState
+      title="No requests on these days"
+      text="Requests with this workspace’s keys appear here within seconds."
+      action={
+        <div className="flex flex-wrap justify-center gap-2">
+          <Link to="/playground" className={buttonClass('primary')}>
+            Send a first request
+          </Link>
+          {longer}
+        </div>
+      }
+    />
+  );
+}
+
+function UsageRequestsView(shown: UsageFiltersProps) {
+  const { search, filters, workspaceId, keys, seesMembers, onChange } = shown;
   const { workspaces } = useWorkspace();
   const rowFilters: UsageRowFilters = {
     ...filters,
@@ -187,10 +211,14 @@ function UsageRequestsView(shown: ViewProps) {
     provider: search.provider,
   };
   const role = workspaces.find(({ id }) => id === workspaceId)?.role;
-  const owners = useMemo(() => ownersOf(keys), [keys]);
+  // They also name apps, people who left, and the members of all workspaces.
+  const { data: sums } = useQuery({ ...usageSumsQuery(filters, ['member_id', 'key_id']), enabled: seesMembers });
+  const rows = sums?.data ?? [];
+  const { nameOf } = namesIn(rows, shown);
+  const owners = useMemo(() => ownersOf(keys, sums?.data), [keys, sums]);
   return (
     <div className="space-y-4">
-      <RequestFilters {...shown} />
+      <UsageFilterBar {...shown} nameOf={nameOf} />
       {role === 'viewer' ? (
         <EmptyState
           title="Viewers see totals only"
@@ -225,13 +253,14 @@ const mayBeRefused = ({ status, error, provider }: UsageSearch): boolean =>
 
 interface UsageTotalsProps {
   readonly total: UsageSums;
-  /** Of as many days before; undefined while they load, or if the service does not answer for them. */
+  /** The days whose sums are compared: `now` and `before`, which are undefined while they load. */
+  readonly compared: ReturnType<typeof comparedDays>;
+  readonly now: UsageSums | undefined;
   readonly before: UsageSums | undefined;
-  readonly days: Days;
 }
 
 /** The sums of all that is shown, each with its change from the period before. */
-function UsageTotals({ total, before, days }: UsageTotalsProps) {
+function UsageTotals({ total, compared, now, before }: UsageTotalsProps) {
   const { requests, failed, cancelled, estimated, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } =
     total;
   const marks = [
@@ -239,12 +268,11 @@ function UsageTotals({ total, before, days }: UsageTotalsProps) {
     [cancelled, 'cancelled'],
     [estimated, 'estimated'],
   ] as const;
-  const earlier = daysBefore(days);
   const changed = (of: (sums: UsageSums) => number): Change | undefined => {
-    const text = before && changeOf(of(total), of(before));
-    return text === undefined
-      ? undefined
-      : { text, title: `From ${formatDay(earlier.from)} to ${formatDay(earlier.to)}, the period before` };
+    const text = now && before && changeOf(of(now), of(before));
+    if (compared === undefined || text === undefined) return undefined;
+    const words = ({ from, to }: Days): string => `${formatDay(from)} to ${formatDay(to)}`;
+    return { text, title: `${words(compared.now)}, compared with ${words(compared.before)}` };
   };
   const told = marks.filter(([count]) => count > 0).map(([count, word]) => `${formatCount(count)} ${word}`);
   return (

@@ -73,9 +73,14 @@ export interface UsageNames {
   readonly nameOf: (subject: string | null, kind: UsageKind) => string;
 }
 
-/** The member who created each key that is listed. */
-export const ownersOf = (keys: readonly KeyAnswer[]): ReadonlyMap<string, string> =>
-  new Map(keys.map(({ id, created_by }) => [id, created_by]));
+/** The member who created each key that is listed or has sums. */
+export const ownersOf = (keys: readonly KeyAnswer[], sums: readonly UsageSumsRow[] = []): ReadonlyMap<string, string> =>
+  new Map([
+    ...keys.map(({ id, created_by }) => [id, created_by] as const),
+    ...sums.flatMap(({ key_id: id, member_id: by }) =>
+      id === undefined || by === undefined ? [] : [[id, by] as const],
+    ),
+  ]);
 
 /** Names keys and members by a list of them; an unlisted one is named by the start of its id. */
 export function namesOf(

@@ -1,5 +1,6 @@
 import type { UsagePage } from '@sotto/contract/control/usage';
 import type { UsageError } from '@sotto/wire';
+import { dayOf, textOf } from '../../format/read-search.ts';
 
 export const usageRanges = ['7d', '30d', '90d', 'month', 'last-month', '12m'] as const;
 export type UsageRange = (typeof usageRanges)[number];
@@ -51,6 +52,32 @@ export interface UsageSearch {
   readonly member?: string | undefined;
 }
 
+const filterNames = ['status', 'error', 'model', 'provider', 'key', 'tag', 'member'] as const;
+
+/** Whether any filter is set, besides the time and the workspace. */
+export const isNarrowed = (search: UsageSearch): boolean => filterNames.some((name) => search[name] !== undefined);
+
+export const withoutFilters = (search: UsageSearch): UsageSearch => ({
+  ...search,
+  ...Object.fromEntries(filterNames.map((name) => [name, undefined])),
+});
+
+/** The search for sums of what a search for requests finds. Its minutes become whole days. */
+export function sumsOf({
+  view: _,
+  hours: __,
+  since,
+  until,
+  status,
+  error,
+  provider,
+  ...search
+}: UsageSearch): UsageSearch {
+  if (since === undefined || until === undefined) return search;
+  const last = new Date(Math.max(Date.parse(since), Date.parse(until) - 1)).toISOString();
+  return { ...search, range: undefined, from: since.slice(0, 10), to: last.slice(0, 10) };
+}
+
 /** Reads an address; ignores what is malformed. */
 export function readUsageSearch(search: Readonly<Record<string, unknown>>): UsageSearch {
   const [from, to] = [dayOf(search.from), dayOf(search.to)];
@@ -83,9 +110,6 @@ function readTimes(search: Readonly<Record<string, unknown>>): UsageSearch {
   return { hours: search.hours === '1h' || search.hours === '24h' ? search.hours : undefined };
 }
 
-const textOf = (asked: unknown): string | undefined =>
-  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 256) : undefined;
-
 const idPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const idOf = (asked: unknown): string | undefined =>
   typeof asked === 'string' && idPattern.test(asked) ? asked : undefined;
@@ -94,6 +118,3 @@ const minuteOf = (asked: unknown): string | undefined =>
   typeof asked === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/.test(asked) && !Number.isNaN(Date.parse(asked))
     ? asked
     : undefined;
-
-const dayOf = (asked: unknown): string | undefined =>
-  typeof asked === 'string' && /^\d{4}-\d\d-\d\d$/.test(asked) && !Number.isNaN(Date.parse(asked)) ? asked : undefined;

@@ -1,18 +1,19 @@
 import { type InfiniteData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect } from 'react';
-import { newestRowsQuery, type UsageRow, type UsageRowFilters, usageRowsQuery } from '../../api/usage.ts';
+import { useCallback, useEffect, useMemo } from 'react';
+import {
+  isOpenTime,
+  mostArrivals,
+  newestRowsQuery,
+  type UsageRow,
+  type UsageRowFilters,
+  usageRowsQuery,
+} from '../../api/usage.ts';
 
-const minuteMs = 60_000;
-
-/**
- * The rows of completed minutes that are not listed. `isMore`: the newest rows do not reach to the listed ones, so there are
- * more between them.
- */
-export function arrivalsOf(newest: readonly UsageRow[], listed: readonly UsageRow[], now: number) {
-  const known = new Set(listed.slice(0, newest.length).map(({ id }) => id));
-  const arrived = newest.filter(({ id, at }) => !known.has(id) && Date.parse(at) + minuteMs <= now);
-  const isApart = newest.length > 0 && newest.every(({ id }) => !known.has(id));
-  return { arrived, isMore: listed.length > 0 && isApart };
+/** The newest rows that are not listed. `isMore`: they do not reach to the listed ones, so there are more between them. */
+export function arrivalsOf(newest: readonly UsageRow[], listed: readonly UsageRow[]) {
+  const known = new Set(listed.map(({ id }) => id));
+  const arrived = newest.filter(({ id }) => !known.has(id));
+  return { arrived, isMore: newest.length >= mostArrivals && arrived.length === newest.length && listed.length > 0 };
 }
 
 /**
@@ -21,21 +22,20 @@ export function arrivalsOf(newest: readonly UsageRow[], listed: readonly UsageRo
  */
 export function useArrivals(filters: UsageRowFilters, rows: readonly UsageRow[], isAtRest: boolean) {
   const client = useQueryClient();
-  // A time that has ended gets no more requests.
-  const isOpen = filters.minutes === undefined || Date.parse(filters.minutes.until) > Date.now();
-  const { data: newest } = useQuery({ ...newestRowsQuery(filters), enabled: isOpen });
-  const { arrived, isMore } = arrivalsOf(newest ?? [], rows, Date.now());
-  const { queryKey } = usageRowsQuery(filters);
-  const key = JSON.stringify(arrived.map(({ id }) => id));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids name the rows and the filters
+  const { data: newest } = useQuery({ ...newestRowsQuery(filters), enabled: isOpenTime(filters) });
+  const { arrived, isMore } = useMemo(() => arrivalsOf(newest, rows), [newest, rows]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the filters are the same as long as their text is
   const show = useCallback(() => {
+    const { queryKey } = usageRowsQuery(filters);
     if (isMore) return void client.resetQueries({ queryKey });
     client.setQueryData<InfiniteData<{ readonly data: readonly UsageRow[] }>>(queryKey, (loaded) => {
       const [first, ...others] = loaded?.pages ?? [];
       if (loaded === undefined || first === undefined) return loaded;
-      return { ...loaded, pages: [{ ...first, data: [...arrived, ...first.data] }, ...others] };
+      // A request may be booked after one of a later minute.
+      const data = [...arrived, ...first.data].toSorted((left, right) => right.at.localeCompare(left.at));
+      return { ...loaded, pages: [{ ...first, data }, ...others] };
     });
-  }, [client, key, isMore, JSON.stringify(filters)]);
+  }, [client, arrived, isMore, JSON.stringify(filters)]);
   const waits = arrived.length > 0;
   useEffect(() => {
     if (waits && isAtRest && !isMore) show();

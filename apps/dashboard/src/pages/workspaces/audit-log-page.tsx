@@ -87,9 +87,7 @@ function AuditLog({ id }: { id: string }) {
         <ActsTable
           caption="Events in this workspace, newest first"
           query={acts}
-          {...(isNarrowed(search)
-            ? { empty: { title: 'Nothing matches', text: 'No act in this workspace matches these filters.' } }
-            : {})}
+          onClear={isNarrowed(search) ? () => change({}) : undefined}
         />
       </Card>
     </Page>

@@ -6,7 +6,8 @@ import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { usageSumsQuery } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatCountOf } from '../../format/format.ts';
+import { addDays, dayAt, monthFrom } from '../../format/days.ts';
+import { formatCountOf, usdDigitsOf } from '../../format/format.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
@@ -16,7 +17,6 @@ import { Resource, Rows } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Instant, Usd } from '../../ui/text.tsx';
 import { useAnnounceError } from '../../ui/toasts.tsx';
-import { addDays, dayAt, monthFrom } from '../usage/days.ts';
 import type { UsageSumsRow } from '../usage/usage-points.ts';
 import { givenRoles, roleWords } from './role-words.ts';
 
@@ -120,13 +120,15 @@ function ByGroup() {
 const ofThisMonth = (workspace: string, sums: readonly UsageSumsRow[] | undefined): Column<WorkspaceMemberAnswer> => ({
   title: 'This month',
   numeric: true,
-  cell: ({ account_id: member }) => {
+  cell: ({ account_id: member }, rows) => {
     if (sums === undefined) return '';
-    const { cost, requests } = sums.find(({ member_id }) => member_id === member) ?? { cost: 0, requests: 0 };
+    const used = (id: string) => sums.find(({ member_id }) => member_id === id) ?? { cost: 0, requests: 0 };
+    const { cost, requests } = used(member);
+    const digits = usdDigitsOf(rows.map(({ account_id: id }) => used(id).cost));
     return (
       <>
         <Link to="/usage" search={{ workspace, member, range: 'month' }} className={linkClass}>
-          <Usd usd={cost} />
+          <Usd usd={cost} digits={digits} />
         </Link>
         <span className="block text-xs text-muted">{formatCountOf(requests, 'request')}</span>
       </>

@@ -2,7 +2,7 @@ import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/work
 
 /** Names of the roles, and what each may do (docs/use/accounts-and-workspaces.md). */
 export const roleWords: Readonly<Record<WorkspaceRole, { readonly name: string; readonly text: string }>> = {
-  viewer: { name: 'Viewer', text: 'Sees members, keys without their secrets, preferences and sums of usage.' },
+  viewer: { name: 'Viewer', text: 'Sees members, keys without their secrets, preferences and totals of usage.' },
   member: {
     name: 'Member',
     text: 'Creates their own inference keys, which spend the owner’s balance, and sees the requests of these keys. Sees what a viewer sees.',

@@ -12,7 +12,8 @@ export function AnswerFactsList({ facts }: { facts: AnswerFacts }) {
     facts;
   const speed = tokensPerSecond(facts);
   const all: readonly (readonly [string, ReactNode])[] = [
-    ['Model', model === askedModel ? undefined : model],
+    // A lane keeps its answers when another model is chosen.
+    ['Model', model ?? askedModel],
     ['Provider', provider],
     ['Provider privacy', tier && <TierBadge key="tier" tier={tier} />],
     ['Broker', gateway && <VerdictBadge key="verdict" verdict={gateway.verdict} />],

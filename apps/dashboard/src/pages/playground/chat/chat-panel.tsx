@@ -153,7 +153,7 @@ function Lane({ chat: { turns, isRunning }, modelId, way, obstacle, send, isName
       )}
       {kept > 0 && (
         <Notice>
-          {`${formatCountOf(kept, 'earlier exchange')} went by a more private way, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
+          {`${formatCountOf(kept, 'earlier exchange')} went in a more private mode, so the next question does not repeat ${kept === 1 ? 'it' : 'them'}. The model sees only what follows.`}
         </Notice>
       )}
     </section>

@@ -37,7 +37,7 @@ export function Parameters({ settings, change, problems, model, models }: Parame
           onChange={(event) => change({ temperature: event.target.value })}
         />
         <TextField
-          label="Most output tokens"
+          label="Max output tokens"
           inputMode="numeric"
           placeholder={String(outputOf(model))}
           value={settings.maxTokens}

@@ -36,7 +36,7 @@ export function ShapeForm({ shape, change, models }: ShapeFormProps) {
         onChange={(count) => change({ prompt_tokens: count })}
       />
       <TokensField
-        label="Most output tokens"
+        label="Max output tokens"
         least={1}
         value={shape.max_tokens}
         placeholder="The route’s own"

@@ -80,7 +80,7 @@ export function OrderSettings({ draft, change, disabled, problems }: SettingsPro
         <fieldset className="space-y-2" disabled={disabled}>
           <legend className="text-sm font-medium">Price ceiling</legend>
           <p className="text-sm text-muted">
-            In $ per million tokens. Dearer routes are not used; a request may only lower it. Empty: no ceiling.
+            In $ per million tokens. Routes above it are not used. A request can only lower it. Empty: no ceiling.
           </p>
           <div className="grid gap-4 sm:max-w-md sm:grid-cols-2">
             <TextField
