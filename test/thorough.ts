@@ -78,7 +78,7 @@ export const thorough: readonly Thorough[] = [
     files: 'test/contract/agents/*.test.ts',
     leftOut: 'files',
     changes: [
-      ...['packages/dialects/src/**', 'packages/client/src/{agents,command,proxy}/**', 'docs/tools/**'],
+      ...['packages/dialects/src/**', 'packages/client/src/{agents,command,proxy,purse}/**', 'docs/tools/**'],
       'apps/control/src/documentation/**',
     ],
   },
