@@ -101,14 +101,17 @@ await describeDashboard('workspaces', (stage) => {
     const page = await stage.open('/workspaces', { as: owner });
     const id = await createWorkspace(page, 'Many');
     await page.goto(`/workspaces/${id}`);
-    await page.getByText('Invite many people').click();
-    const list = page.getByLabel('Addresses');
+    const list = page.getByLabel('Email');
     await list.fill(`Ann <ann@many.example>\nnobody\n${guest.email}`);
     await page.getByText('Not an address: nobody.').waitFor();
-    expect(await page.getByRole('button', { name: /^Invite all/ }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: /^Invite/ }).isDisabled()).toBe(true);
+    // The workspace is offered to one person only.
+    expect(await page.getByLabel('Role', { exact: true }).locator('option').count()).toBe(3);
     await list.fill(`Ann <ann@many.example>\n${guest.email}, ${owner.email}`);
-    await page.getByRole('button', { name: 'Invite all 3' }).click();
+    await page.getByRole('button', { name: 'Invite 3 people' }).click();
     await page.getByText('2 invited, 1 not.').waitFor();
+    expect(await list.inputValue()).toBe(owner.email);
+    expect(await page.getByLabel('Role', { exact: true }).locator('option').count()).toBe(4);
     await page.getByRole('listitem').filter({ hasText: owner.email }).getByText('in the workspace already').waitFor();
     const open = page.getByRole('table', { name: 'Open invitations' });
     for (const email of ['ann@many.example', guest.email]) await open.getByText(email, { exact: true }).waitFor();
@@ -116,8 +119,8 @@ await describeDashboard('workspaces', (stage) => {
     await expectGoodLooks(stage, {
       ...{ name: 'invite-many', path: `/workspaces/${id}`, as: owner, widths: [390, 1440] },
       async shown(shown) {
-        await shown.getByText('Invite many people').click();
-        await shown.getByLabel('Addresses').waitFor();
+        await shown.getByLabel('Email').fill('ann@many.example\nben@many.example');
+        await shown.getByRole('button', { name: 'Invite 2 people' }).waitFor();
       },
     });
   });

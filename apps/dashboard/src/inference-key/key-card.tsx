@@ -8,6 +8,7 @@ import { asking, DialogButton } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 import { Card } from '../ui/surface.tsx';
+import { useSessionKeyTerms } from './session-key.ts';
 import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './tab-key.ts';
 
 interface KeyCardProps {
@@ -20,6 +21,7 @@ interface KeyCardProps {
 
 /** The inference key of the requests: created here in one click, or pasted. */
 export function KeyCard({ workspace, tabKey, onChange, isAutomatic = false }: KeyCardProps) {
+  const terms = useSessionKeyTerms(workspace);
   return (
     <Card
       title="Key"
@@ -27,7 +29,7 @@ export function KeyCard({ workspace, tabKey, onChange, isAutomatic = false }: Ke
         tabKey !== undefined
           ? undefined
           : isAutomatic
-            ? `Your first request creates one: for 12 hours, at most ${formatUsd(defaultLimitUsd)}, and only for the private flow.`
+            ? `Your first request creates one: ${terms}.`
             : 'Requests need an inference key. It stays in this tab.'
       }
     >

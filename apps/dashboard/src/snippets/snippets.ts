@@ -1,6 +1,7 @@
 import { agentSnippets, isHere } from './agent-snippets.ts';
 import type { Snippet, SnippetFacts } from './snippet.ts';
 
+/** What the broker sees of a request with a key. */
 export const linkable = 'Compatibility mode: the broker sees key and content together while the request runs.';
 
 /** Stands for the reader's key. */

@@ -4,16 +4,16 @@ import { Bot, Braces, ShieldCheck, Wallet } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { accountQuery } from '../../api/queries.ts';
 import { useSignedIn } from '../../session/session.ts';
-import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { keyPlaceholder, makeSnippets } from '../../snippets/snippets.ts';
+import { keyPlaceholder } from '../../snippets/snippets.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
 import { Card } from '../../ui/surface.tsx';
+import { FirstRequestSnippets } from './first-request-snippets.tsx';
 import { useDeployment } from './use-deployment.ts';
 
 /** Where to begin: the addresses of this deployment, the reader's key, a first request, and guides by purpose. */
 export function StartHere() {
-  const { controlOrigin, confidentialOrigin, key, models } = useDeployment();
+  const { controlOrigin, confidentialOrigin, key } = useDeployment();
   const user = useSignedIn();
   const { data: account } = useQuery({ ...accountQuery, enabled: Boolean(user) });
   return (
@@ -46,9 +46,7 @@ export function StartHere() {
         </p>
       </Card>
       <Card title="3. Your first request" lead="Choose your tool. These work as they are once your key is in them.">
-        <SnippetTabs
-          snippets={makeSnippets({ controlOrigin, confidentialOrigin, key, model: models['demo/chat'] ?? '/auto' })}
-        />
+        <FirstRequestSnippets />
       </Card>
       <Card title="Then">
         <ul className="grid gap-3 sm:grid-cols-2">

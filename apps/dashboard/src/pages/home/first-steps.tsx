@@ -1,21 +1,21 @@
 import { preferredModel } from '@sotto/wire';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { allKeys, createKey, keysQuery } from '../../api/keys.ts';
-import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { balanceQuery, billingCatalogQuery, modelsQuery } from '../../api/queries.ts';
 import { newestRequestQuery, type UsageRow, usageQueryKey } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount, formatExactUsd } from '../../format/format.ts';
 import { isForPrograms, tabKeyOf, useTabKey } from '../../inference-key/tab-key.ts';
 import { isOffered } from '../../models/model-options.ts';
-import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { keyPlaceholder, makeSnippets } from '../../snippets/snippets.ts';
+import { keyPlaceholder } from '../../snippets/snippets.ts';
 import { Button, buttonClass, linkClass } from '../../ui/button.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
+import { LinkCard } from '../../ui/link-card.tsx';
 import { Card, ErrorLine, ErrorState, Notice, Page, PagePending } from '../../ui/surface.tsx';
 import { EmptyBalanceNotice, useWorkspace } from '../../workspaces/workspaces.tsx';
+import { FirstRequestSnippets } from '../guides/first-request-snippets.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
 
 interface NewKey {
@@ -41,6 +41,9 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
   const [tabKey, setTabKey] = useTabKey(workspace?.id ?? '');
   const { data: keys } = useQuery({ ...keysQuery(workspace?.id), enabled: workspace !== undefined });
   const isRevoked = keys?.some(({ id, revoked_at }) => id === tabKey?.made?.id && revoked_at !== null) === true;
+  useEffect(() => {
+    if (isRevoked) setTabKey(undefined);
+  });
   const key =
     tabKey?.made && isForPrograms(tabKey) && !isRevoked ? { id: tabKey.made.id, secret: tabKey.key } : undefined;
   const needsFunds = useNeedsFunds();
@@ -55,18 +58,18 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
       <RequestStep title={`${first + 1}. Your first request`} givenKey={key} onOverview={onOverview} />
       <Card title={`${first + 2}. Look around`}>
         <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
-          <NextStep
+          <LinkCard
             to="/playground"
             title="Playground"
             text="Try models in the browser, with the verdict next to the answer."
           />
-          <NextStep
+          <LinkCard
             to="/routing"
             title="Routing"
             text="Set privacy, providers and prices, and preview which routes are used."
           />
-          <NextStep to="/usage" title="Usage" text="Requests and cost by model, key and provider." />
-          <NextStep to="/verify" title="Verify" text="Check which machine reads your content." />
+          <LinkCard to="/usage" title="Usage" text="Requests and cost by model, key and provider." />
+          <LinkCard to="/verify" title="Verify" text="Check which machine reads your content." />
         </ul>
         <p className="mt-4 text-sm text-muted">
           <Link to="/reference" className={linkClass}>
@@ -83,7 +86,8 @@ function useNeedsFunds(): boolean {
   const { workspace } = useWorkspace();
   const { data: balance } = useQuery(balanceQuery);
   const { data: catalog } = useQuery(billingCatalogQuery);
-  const model = useSnippetModel();
+  const { data: models = [] } = useQuery(modelsQuery);
+  const model = preferredModel(models.filter((one) => one.model_type === 'text' && isOffered(one)));
   const isFree = model?.pricing != null && Object.values(model.pricing).every((price) => price === 0);
   return (
     workspace?.role === 'owner' &&
@@ -152,12 +156,6 @@ function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
   );
 }
 
-/** The model in the snippets; undefined until the catalog is loaded, or if it has no text model. */
-function useSnippetModel() {
-  const { data: models = [] } = useQuery(modelsQuery);
-  return preferredModel(models.filter((model) => model.model_type === 'text' && isOffered(model)));
-}
-
 interface RequestStepProps {
   readonly title: string;
   readonly givenKey: NewKey | undefined;
@@ -167,13 +165,6 @@ interface RequestStepProps {
 function RequestStep({ title, givenKey, onOverview }: RequestStepProps) {
   const { error, refetch } = useQuery(modelsQuery);
   const { workspace } = useWorkspace();
-  const model = useSnippetModel();
-  const snippets = makeSnippets({
-    controlOrigin,
-    confidentialOrigin,
-    key: givenKey?.secret ?? keyPlaceholder,
-    model: model?.id ?? '/auto',
-  });
   return (
     <Card
       title={title}
@@ -184,7 +175,7 @@ function RequestStep({ title, givenKey, onOverview }: RequestStepProps) {
       }
     >
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      <SnippetTabs snippets={snippets} />
+      <FirstRequestSnippets />
       {workspace !== undefined && mayMakeKeys(workspace.role) && (
         <FirstRequest workspaceId={workspace.id} keyId={givenKey?.id} onOverview={onOverview} />
       )}
@@ -265,16 +256,5 @@ function Received({ row }: { row: UsageRow }) {
         key, never the content. In compatibility mode, the broker saw key and content together.
       </p>
     </div>
-  );
-}
-
-function NextStep({ to, title, text }: { to: string; title: string; text: ReactNode }) {
-  return (
-    <li>
-      <Link to={to} className="block h-full rounded-xl border border-line p-4 hover:border-accent hover:bg-accent-soft">
-        <span className="font-medium">{title}</span>
-        <span className="block text-sm text-muted">{text}</span>
-      </Link>
-    </li>
   );
 }

@@ -1,17 +1,14 @@
 import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { modelsQuery } from '../../api/queries.ts';
 import { formatCount } from '../../format/format.ts';
 import { isOffered } from '../../models/model-options.ts';
-import type { Snippet, SnippetFacts } from '../../snippets/snippet.ts';
-import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
-import { keyPlaceholder, linkable, makeSnippets, ticketSnippet } from '../../snippets/snippets.ts';
 import { Badge, TierBadges } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { Card, EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Facts } from '../../ui/text.tsx';
+import { FirstRequestSnippets } from '../guides/first-request-snippets.tsx';
 import { abilitiesIn, abilityNames, tiersOf, typeNames } from './figures.ts';
 import { ModelActions } from './model-actions.tsx';
 import { ModelRoutes } from './model-routes.tsx';
@@ -105,13 +102,12 @@ function Abilities({ model }: { model: ModelAnswer }) {
 }
 
 function HowToAsk({ model }: { model: ModelAnswer }) {
-  const snippets = modelSnippets(model, { controlOrigin, confidentialOrigin });
   return (
     <Card
       title="How to ask"
       lead={
         <>
-          Replace the key with yours. Create one on{' '}
+          With your key in them, these work as they are. Create one on{' '}
           <Link to="/keys" className={linkClass}>
             Keys
           </Link>
@@ -119,57 +115,7 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
         </>
       }
     >
-      <SnippetTabs snippets={snippets} />
+      <FirstRequestSnippets model={model} />
     </Card>
   );
 }
-
-type Origins = Pick<SnippetFacts, 'controlOrigin' | 'confidentialOrigin'>;
-
-/** Requests to a model in a POSIX shell, and for chat in the SDKs, complete but for the key. */
-function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins): readonly Snippet[] {
-  switch (model_type) {
-    case 'text':
-      return makeSnippets({ ...origins, key: keyPlaceholder, model });
-    case 'embedding':
-      return [embeddingSnippet(model, origins)];
-    case 'image':
-      return [
-        ticketSnippet({
-          ...origins,
-          key: keyPlaceholder,
-          text: mediaText,
-          path: '/images/generations',
-          ticket: { model, operation: 'image', size: '1024x1024', response_format: 'b64_json' },
-          body: { model, prompt: 'A lighthouse at dusk', size: '1024x1024', response_format: 'b64_json' },
-        }),
-      ];
-    case 'tts':
-      return [
-        ticketSnippet({
-          ...origins,
-          key: keyPlaceholder,
-          text: mediaText,
-          path: '/audio/speech',
-          ticket: { model, operation: 'speech', response_format: 'mp3', input_chars: spoken.length },
-          body: { model, input: spoken, response_format: 'mp3' },
-          more: ' -o speech.mp3',
-        }),
-      ];
-    default:
-      return model_type satisfies never;
-  }
-}
-
-const spoken = 'Hello there';
-
-const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): Snippet => ({
-  id: 'curl',
-  name: 'curl',
-  text: linkable,
-  code: `curl ${confidentialOrigin}/v1/embeddings \\
-  -H 'authorization: Bearer ${keyPlaceholder}' -H 'content-type: application/json' \\
-  -d '${JSON.stringify({ model, input: 'Hello' })}'`,
-});
-
-const mediaText = 'Media need the private flow: the key goes only to control, and the content only to the broker.';

@@ -5,6 +5,7 @@ import { Fragment } from 'react';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { linkClass } from '../../ui/button.tsx';
 import { SearchInAddress } from '../../ui/draft-fields.tsx';
+import { LinkCard } from '../../ui/link-card.tsx';
 import { Card, EmptyState, ErrorLine, Loaded, Page } from '../../ui/surface.tsx';
 import { type Described, findOperations } from './described.ts';
 import { describedQuery } from './described-query.ts';
@@ -153,16 +154,13 @@ function Introduction({ all }: { all: readonly Described[] }) {
       <Card title="Begin here" lead="Each page has the request in three languages, and runs it from this browser.">
         <ol className="grid gap-3 sm:grid-cols-2">
           {known.map(([origin, operation, title, text]) => (
-            <li key={operation}>
-              <Link
-                to="/reference/$origin/$operation"
-                params={{ origin, operation }}
-                className="block h-full rounded-xl border border-line p-4 hover:border-accent hover:bg-accent-soft"
-              >
-                <span className="font-medium">{title}</span>
-                <span className="block text-sm text-muted">{text}</span>
-              </Link>
-            </li>
+            <LinkCard
+              key={operation}
+              to="/reference/$origin/$operation"
+              params={{ origin, operation }}
+              title={title}
+              text={text}
+            />
           ))}
         </ol>
       </Card>

@@ -2,11 +2,11 @@ import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
-import { useMemo, useState } from 'react';
-import { ApiError, unreachable } from '../../api/errors.ts';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { unreachable } from '../../api/errors.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount, formatExactUsd, formatMs } from '../../format/format.ts';
-import { useSessionKey } from '../../inference-key/session-key.ts';
+import { useSessionKeyTerms } from '../../inference-key/session-key.ts';
 import { useTabKey } from '../../inference-key/tab-key.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -17,9 +17,9 @@ import { Card, ErrorLine } from '../../ui/surface.tsx';
 import { gatewayVerificationQuery, ownPins, simulationAllowed } from '../../verification/client.ts';
 import { useWorkspace } from '../../workspaces/workspaces.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
-import { useWay } from '../playground/open-way.ts';
 import { PageVerification } from '../playground/page-verification.tsx';
 import { obstacleOf, standingOf } from '../playground/standing.ts';
+import { useTabWay } from '../playground/tab-way.ts';
 import type { Described } from './described.ts';
 import { privatePathOf, runKindOf, targetOf } from './run.ts';
 
@@ -55,10 +55,11 @@ export function Runner({ described, example }: RunnerProps) {
 function PlainRunner({ described, withSession }: { described: Described; withSession: boolean }) {
   const parameters = (described.operation.parameters ?? []).filter(({ in: where }) => where !== 'header');
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  const run = useRun(() =>
+  const run = useRun((signal) =>
     fetch(targetOf(described, values), {
       headers: { accept: 'application/json' },
       credentials: withSession ? 'same-origin' : 'omit',
+      signal,
     }).catch(() => {
       throw unreachable();
     }),
@@ -98,15 +99,14 @@ function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
   const pins = ownPins.use();
   const allowSimulated = simulationAllowed.use();
   const [tabKey] = useTabKey(workspace.id);
-  const keyOfTab = useSessionKey(workspace);
-  const openWith = useWay({ way: 'private', allowSimulated, pins });
+  const terms = useSessionKeyTerms(workspace);
+  const open = useTabWay(workspace, { way: 'private', allowSimulated, pins });
   const { data: verification } = useQuery(gatewayVerificationQuery(pins));
   const path = privatePathOf(described);
   const parsed = useMemo(() => parsedObject(body), [body]);
-  const run = useRun(async () => {
+  const run = useRun(async (signal) => {
     if (path === undefined || parsed === undefined) throw new Error('nothing to send');
-    const way = await openWith((await keyOfTab()).key);
-    return way.send(path, parsed, new AbortController().signal);
+    return (await open()).send(path, parsed, signal);
   });
   const hasKey = tabKey !== undefined || mayMakeKeys(workspace.role);
   const obstacle =
@@ -135,7 +135,7 @@ function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
         )}
         <Send run={run} obstacle={obstacle} />
         {tabKey === undefined && obstacle === undefined && (
-          <p className="text-sm text-muted">The first run creates a key for this tab, with a limit of $1.00.</p>
+          <p className="text-sm text-muted">{`The first run creates a key for this tab: ${terms}.`}</p>
         )}
       </div>
     </Card>
@@ -163,21 +163,37 @@ interface Shown {
 
 const mostCharacters = 20_000;
 
-const useRun = (send: () => Promise<Response>) =>
-  useChange({
-    mutationFn: async (): Promise<Shown> => {
-      const startedAt = performance.now();
-      const answer = await send();
-      const label = answer.headers.get('content-type')?.split(';')[0] ?? 'No content';
-      const isText = /json|text|event-stream/.test(label);
-      const text = isText ? await answer.text() : `${formatCount((await answer.arrayBuffer()).byteLength)} bytes`;
-      return {
-        ...{ status: answer.status, isGood: answer.ok, ms: performance.now() - startedAt, label },
-        costUsd: costOf(text),
-        text: prettyJson(text).slice(0, mostCharacters),
-      };
+/** Runs requests. `stop` ends the one that is under way, as does a reader who leaves the page. */
+function useRun(send: (signal: AbortSignal) => Promise<Response>) {
+  const running = useRef<AbortController>(undefined);
+  const stop = (): void => running.current?.abort();
+  useEffect(() => () => running.current?.abort(), []);
+  const run = useChange({
+    mutationFn: async (): Promise<Shown | undefined> => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      running.current = controller;
+      try {
+        return await shownOf(performance.now(), await send(signal));
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        throw error;
+      }
     },
   });
+  return { ...run, stop };
+}
+
+async function shownOf(startedAt: number, answer: Response): Promise<Shown> {
+  const label = answer.headers.get('content-type')?.split(';')[0] ?? 'No content';
+  const isText = /json|text|event-stream/.test(label);
+  const text = isText ? await answer.text() : `${formatCount((await answer.arrayBuffer()).byteLength)} bytes`;
+  return {
+    ...{ status: answer.status, isGood: answer.ok, ms: performance.now() - startedAt, label },
+    costUsd: costOf(text),
+    text: prettyJson(text).slice(0, mostCharacters),
+  };
+}
 
 function prettyJson(text: string): string {
   try {
@@ -206,9 +222,10 @@ function Send({ run, obstacle }: { run: ReturnType<typeof useRun>; obstacle: str
         >
           Run
         </Button>
+        {run.isPending && <Button onClick={run.stop}>Stop</Button>}
         {obstacle !== undefined && <p className="min-w-0 text-sm text-muted">{obstacle}</p>}
       </div>
-      <ErrorLine error={run.error instanceof ApiError ? run.error : null} className="text-sm" />
+      <ErrorLine error={run.error} className="text-sm" />
       {data !== undefined && (
         <section aria-label="Answer" className="space-y-2">
           <p role="status" className="flex flex-wrap items-center gap-2 text-sm text-muted">
