@@ -7,6 +7,9 @@ import { ClientError } from './errors.ts';
  */
 export const maxAnswerBytes = 128 * 1024 * 1024;
 
+/** Bytes of one request of a tool, also decompressed, at most: twice what a broker takes. */
+export const maxRequestBytes = 64 * 1024 * 1024;
+
 /** Yields the same pieces. Throws `answer_too_large` beyond `maxAnswerBytes`. */
 export async function* bounded(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let length = 0;

@@ -46,6 +46,14 @@ export interface ReadTools {
   readonly dropped: string[];
 }
 
+/** A request of a dialect, as it was read. */
+export interface ReadRequest {
+  readonly body: ChatBody;
+  /** Names the parts that were left out. */
+  readonly notes: readonly string[];
+  readonly names: ToolNames;
+}
+
 /** Returns a note on tools that were left out, if there are any. Throws if the request offers no others. */
 export function noteOnDropped({ tools, dropped }: ReadTools, vendor: string): string[] {
   if (dropped.length === 0) return [];

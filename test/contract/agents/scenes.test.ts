@@ -6,17 +6,17 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { processesMentioning } from '../../kit/npm-start.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
-import { isInstalled, runAgent, userEnvironment } from './installed-agents.ts';
+import { alone, isInstalled, runAgent, userEnvironment } from './installed-agents.ts';
 import { countTo, fillTheContext, lookAt, neverEnd, summary, usage } from './scripted-model.ts';
 
-/** Coding agents in situations that a task has seldom: one agent for each dialect of the proxy. */
+/** Coding agents in situations that a task has seldom. */
 
 const model = 'acme/coder';
 /** Its context holds the agent's own prompt, and little more. */
 const smallModel = 'acme/small';
 const pricing = { input: 1, output: 2 };
 const answerNusd = BigInt(usage.prompt_tokens * 1000 + usage.completion_tokens * 2000);
-/** Messages, Responses, Gemini, and chat completions. */
+/** One agent for each dialect: Messages, Responses, Gemini, and chat completions. A hundred turns of every agent would take minutes. */
 const speakers = ['claude', 'codex', 'gemini', 'opencode'];
 /** A picture of one pixel. */
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -68,10 +68,12 @@ await describeStage(
     };
     const saidBy = (run: ReturnType<typeof start>): string => `${run.out()}\n${run.err()}`;
 
-    describe.each(speakers)('%s', (name) => {
+    describe.each(Object.keys(alone))('%s', (name) => {
       const scene = it.skipIf(!isInstalled(name));
 
-      scene('works for a hundred turns, each of which is paid once', async () => {
+      const longScene = speakers.includes(name) ? scene : () => undefined;
+
+      longScene('works for a hundred turns, each of which is paid once', async () => {
         const before = await stage.service.settled(account);
         stage.provider('acme').answer(countTo(100));
         const run = start(name, 'Count to 100, one command for each number.');
@@ -159,8 +161,14 @@ await describeStage(
       },
     );
 
-    const both = ['claude', 'gemini'];
-    it.skipIf(!both.every(isInstalled))('two agents at once pay for what each of them used', async () => {
+    it.each(
+      [
+        ['claude', 'gemini'],
+        ['codex', 'opencode'],
+        ['cline', 'pi'],
+        ['continue', 'qwen'],
+      ].filter((both) => both.every(isInstalled)),
+    )('%s and %s at once pay for what each of them used', async (...both) => {
       const before = await stage.service.settled(account);
       stage.provider('acme').answer(countTo(5));
       const runs = both.map((name) => start(name, 'Count to 5, one command for each number.'));

@@ -47,7 +47,7 @@ export const agentMutants: readonly Mutant[] = [
   ),
   ...mutantsAt({ folder: 'agents', file: `${proxy}/run-meter.ts`, tests: capped }, [
     ['no-cap', 'if (bound > left) return', 'if (false) return'],
-    ['running-chats', 'this.#cap - this.#cost - this.#reserved', 'this.#cap - this.#cost'],
+    ['running-chats', 'this.#cap - this.#totals.cost - this.#reserved', 'this.#cap - this.#totals.cost'],
     ['lost-is-free', 'if (answer.status !== sentStatus) forget();', 'forget();'],
     ['encrypted', "asObject(body.provider)?.minimum_privacy === 'e2ee'", 'false'],
     ['old-prices', 'if (this.#cap !== undefined && isDearer(charge, prices)) this.#prices.expire();', ''],

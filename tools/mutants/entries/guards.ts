@@ -33,7 +33,7 @@ export const guardMutants: readonly Mutant[] = [
   ]),
   ...mutantsAt({ folder: 'guards', file: `${redaction}/restore-answer.ts`, tests: restored }, [
     ['split', 'const open = this.#placeholders.openAtEnd(text);', 'const open = 0;'],
-    ['escaped', "name.includes(' call ') ? inJson", "name.includes(' call ') ? undefined"],
+    ['escaped', "name.endsWith(' arguments') ? inJson", "name.endsWith(' arguments') ? undefined"],
   ]),
   ...mutantsAt({ folder: 'guards', file: `${redaction}/redact-exchange.ts`, tests: redacted }, [
     ['conversations', 'new Placeholders(secret, conversationOf(request))', "new Placeholders(secret, '')"],

@@ -3,14 +3,13 @@ import { parseArgs } from 'node:util';
 import { proxyInTheWay } from '../agents/index.ts';
 import { readPrices } from '../bill/price-list.ts';
 import { askForModels } from '../private/private-exchange.ts';
-import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
-import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
+import { agentHelp, agentOptions } from './agent-options.ts';
+import { readGuards } from './guard-options.ts';
+import { localHost, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
-import { anonymousHelp, anonymousOptions } from './purse-command.ts';
-import { costHelp, costOptions, RunCosts, readCostTerms } from './run-costs.ts';
-import { serviceHelp, serviceOptions } from './settings.ts';
+import { RunCosts, readCostTerms } from './run-costs.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
-import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
+import { readWarmCaches, withWarmCaches } from './warm-caches.ts';
 
 export const proxyHelp = `sotto proxy: serve the verified private flow as an address on this machine.
 
@@ -22,14 +21,9 @@ refuses other programs, and never sends the token on.
 A tool that uses a proxy of your network (HTTP_PROXY, ALL_PROXY, its own settings) would send prompts and the token to that
 proxy in clear. Set NO_PROXY=127.0.0.1 for it.
 
-${serviceHelp}
   --port PORT          the port to listen on (default: 4999)
   --open               serve every program on this machine, without a token
-${modelHelp}
-${warmHelp('off')}
-${costHelp}
-${anonymousHelp}
-${guardHelp}
+${agentHelp('off')}
 
 Exit codes: 0 stopped by Ctrl-C; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
@@ -42,12 +36,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...serviceOptions,
-      ...modelOptions,
-      ...anonymousOptions,
-      ...guardOptions,
-      ...warmOptions,
-      ...costOptions,
+      ...agentOptions,
       port: { type: 'string' },
       open: { type: 'boolean' },
     },

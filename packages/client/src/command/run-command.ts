@@ -8,16 +8,15 @@ import { asObject, autoModelId, isOwnSecret, parseJson, parseModelReference } fr
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
 import { readPrices } from '../bill/price-list.ts';
 import { askForModels } from '../private/private-exchange.ts';
-import { guardHelp, guardOptions, readGuards } from './guard-options.ts';
-import { localHost, modelHelp, modelOptions, newToken, startProxy } from './local-proxy.ts';
+import { agentHelp, agentOptions } from './agent-options.ts';
+import { readGuards } from './guard-options.ts';
+import { localHost, newToken, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
-import { anonymousHelp, anonymousOptions } from './purse-command.ts';
-import { costHelp, costOptions, RunCosts, readCap, readCostTerms } from './run-costs.ts';
+import { RunCosts, readCap, readCostTerms } from './run-costs.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
-import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal, UsageError } from './terminal.ts';
 import { typedOptions } from './typed-options.ts';
-import { readWarmCaches, warmHelp, warmOptions, withWarmCaches } from './warm-caches.ts';
+import { readWarmCaches, withWarmCaches } from './warm-caches.ts';
 
 export const runHelp = `sotto run AGENT [-- ARGUMENTS]: run a coding agent whose requests go through the verified private flow.
 
@@ -25,27 +24,12 @@ Agents: ${Object.keys(agents).join(', ')}.
 The agent runs in this terminal, with the arguments after \`--\`. It gets a local address and a token that ends with the run. Your own
 configuration of the agent is not changed.
 
-${serviceHelp}
-${modelHelp}
-${warmHelp('on, but off with --anonymous')}
-${anonymousHelp}
-${guardHelp}
-${costHelp}
+${agentHelp('on, but off with --anonymous')}
   --keep-env           leave the keys of other services in the agent's environment
   --print              print the agent's settings for \`sotto proxy\`, and run nothing
 
 Exit codes: those of the agent; 1 the verdict is too weak; 2 wrong command line; 3 no connection or no evidence.
 `;
-
-/** The options that `sotto proxy` has, too. */
-const proxyOptions = {
-  ...serviceOptions,
-  ...modelOptions,
-  ...anonymousOptions,
-  ...guardOptions,
-  ...costOptions,
-  ...warmOptions,
-};
 
 /** Runs `sotto run AGENT`. Resolves to the exit code of the agent. */
 export async function runCommand(terminal: Terminal, args: readonly string[]): Promise<number> {
@@ -55,7 +39,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     args: [...own],
     allowPositionals: true,
     options: {
-      ...proxyOptions,
+      ...agentOptions,
       'keep-env': { type: 'boolean' },
       print: { type: 'boolean' },
     },
@@ -76,7 +60,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   if (values.print) {
     // The proxy has another default.
     const ofProxy = { ...values, 'warm-caches': isWarm ? 'on' : undefined };
-    return print(terminal, agent, { model: values.model, options: typedOptions(proxyOptions, ofProxy, quoted) });
+    return print(terminal, agent, { model: values.model, options: typedOptions(agentOptions, ofProxy, quoted) });
   }
   await requireNoProxyBetween(terminal, agent);
   const terms = readCostTerms(values);

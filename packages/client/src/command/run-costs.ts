@@ -1,11 +1,12 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { maxNusd, type Nusd, nusdToDecimal, nusdToUsd, usdToNusd } from '@sotto/money';
 import { headerNames, operationAt } from '@sotto/wire';
-import { fetchReceipt } from '../bill/fetch-receipt.ts';
 import { OwnBill } from '../bill/own-bill.ts';
 import type { ListedPrice } from '../bill/price-list.ts';
 import type { Charge } from '../bill/read-bill.ts';
+import { readReceiptCharge } from '../bill/receipt-charge.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
+import { awaitReceipt } from '../enclave/check-receipts.ts';
 import type { AskedRequest, Exchange } from '../private/private-exchange.ts';
 import { RunMeter, type RunTotals } from '../proxy/run-meter.ts';
 import type { OpenService } from './open-service.ts';
@@ -81,6 +82,13 @@ export interface RunCostsOptions extends CostTerms {
 
 /** Time in ms to wait for the last receipts when a run ends. */
 const patienceMs = 8_000;
+/** A charge is settled shortly after its answer has ended. In ms. */
+const pausesMs = [250, 1000, 4000];
+
+function statesCharge(receipt: unknown): boolean {
+  const charge = readReceiptCharge(receipt);
+  return typeof charge === 'object' && 'chargeNusd' in charge;
+}
 
 /** Counts the cost of a run on the way of its requests, and writes its bill. */
 export class RunCosts implements Exchange {
@@ -130,7 +138,10 @@ export class RunCosts implements Exchange {
     if (notesTurns) terminal.note(`${printableLine(turnLine(charge, this.#bill.total))}\n`);
     const secret = asked.header(headerNames.receipt);
     if (secret === undefined) return;
-    const fetching = fetchReceipt(client.session, secret, this.#ending.signal).then((receipt) => {
+    const question = { session: client.session, secret, signal: this.#ending.signal };
+    // Control is not asked, because it would see a key beside the request. The run goes on without a receipt.
+    const asking = awaitReceipt(question, { pausesMs, isReady: statesCharge }).catch(() => undefined);
+    const fetching = asking.then((receipt) => {
       this.#receipts.delete(fetching);
       if (receipt === undefined) return;
       row.receipt = receipt;

@@ -1,10 +1,11 @@
+import { maxAnswerBytes } from '../bounded-body.ts';
 import { ClientError } from '../errors.ts';
 import { type Bytes, copy, utf8 } from './bytes.ts';
 import type { EnclaveKey } from './enclave-key.ts';
 import type { ReplyOpener, Sealing } from './family.ts';
 
-/** Limit of one reply, in bytes. It is above any model's longest answer with each token sealed and framed. */
-export const maxReplyBytes = 256 * 1024 * 1024;
+/** Limit of one reply, in bytes: each token is sealed and framed. */
+export const maxReplyBytes = 2 * maxAnswerBytes;
 
 /**
  * A sealed chat request that can open its one reply. Send `body` and `headers` unchanged. For an answer with status

@@ -47,28 +47,44 @@ export async function checkReceipts(asked: ReceiptsAsked): Promise<ReceiptReport
   const own = await readReceipt('/v1/inference/receipt', { ...asked, signal });
   const broker = own && keySet ? await verifyReceipt(own, keySet, { requestSha256, responseSha256 }) : undefined;
   if (!protocolOf(key).signsReceipts) return { broker, enclave: 'none' };
-  const signed = await awaited('/v1/inference/receipt/enclave', { ...asked, signal });
+  const path = '/v1/inference/receipt/enclave';
+  const signed = await awaitReceipt({ ...asked, signal }, { path, pausesMs, sleep: asked.sleep });
   if (signed === undefined) return { broker, enclave: undefined };
   return { broker, enclave: await verifyProviderReceipt(signed, { requestSha256, responseSha256, key }) };
 }
 
-type Bounded = ReceiptsAsked & { readonly signal: AbortSignal };
-
 /** Where to ask for a receipt, and with what. */
 export type ReceiptQuestion = Pick<ReceiptsAsked, 'session' | 'secret'> & { readonly signal: AbortSignal };
 
-async function awaited(path: ConfidentialPath<'GET'>, asked: Bounded): Promise<unknown> {
-  const { sleep = wait, signal } = asked;
+export interface ReceiptPatience {
+  /** Default: that of the broker's own receipt. */
+  readonly path?: ConfidentialPath<'GET'>;
+  /** Before each try but the first, in ms. */
+  readonly pausesMs: readonly number[];
+  readonly sleep?: ReceiptsAsked['sleep'] | undefined;
+  /** Whether a receipt says all that is asked for. Default: any. */
+  readonly isReady?: (receipt: unknown) => boolean;
+}
+
+/**
+ * Asks for a receipt until there is one, also after a failed connection. Resolves to undefined after the last try. Throws the
+ * signal's reason.
+ */
+export async function awaitReceipt(
+  question: ReceiptQuestion,
+  { path = '/v1/inference/receipt', pausesMs, sleep = wait, isReady = () => true }: ReceiptPatience,
+): Promise<unknown> {
   for (const pauseMs of [0, ...pausesMs]) {
-    if (pauseMs > 0) await sleep(pauseMs, signal);
-    const receipt = await readReceipt(path, asked);
-    if (receipt !== undefined) return receipt;
+    if (pauseMs > 0) await sleep(pauseMs, question.signal);
+    const receipt = await readReceipt(path, question).catch(() => undefined);
+    question.signal.throwIfAborted();
+    if (receipt !== undefined && isReady(receipt)) return receipt;
   }
   return undefined;
 }
 
 /** Returns the receipt as parsed JSON, or undefined if there is none. */
-export async function readReceipt(
+async function readReceipt(
   path: ConfidentialPath<'GET'>,
   { session, secret, signal }: ReceiptQuestion,
 ): Promise<unknown> {
@@ -80,7 +96,7 @@ export async function readReceipt(
 }
 
 /** Resolves after so many ms. Rejects with the signal's reason when it aborts. */
-export const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const timer = setTimeout(() => {

@@ -1,5 +1,5 @@
 import { type KeySet, receiptSchema, verifyReceipt } from '@sotto/attestation';
-import { type ReceiptQuestion, readReceipt, wait } from '../enclave/check-receipts.ts';
+import { awaitReceipt } from '../enclave/check-receipts.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
 
 /** One exchange as this client saw it. */
@@ -32,12 +32,12 @@ const patienceMs = 10_000;
 export async function unprovenBecause(
   exchange: SeenExchange,
   { secret, before }: { readonly secret: string; readonly before: KeySet | undefined },
-  { session, sleep = wait, signal: leaving }: ReceiptProofParts & { readonly signal: AbortSignal },
+  { session, sleep, signal: leaving }: ReceiptProofParts & { readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const patience = AbortSignal.timeout(patienceMs);
   const signal = AbortSignal.any([leaving, patience]);
   try {
-    const receipt = await awaited({ session, secret, signal }, sleep);
+    const receipt = await awaitReceipt({ session, secret, signal }, { pausesMs, sleep });
     if (receipt === undefined) return absent;
     const now = await session.verified(signal).catch(() => undefined);
     const keySets = [before, now?.keySet].filter((keySet) => keySet !== undefined);
@@ -50,17 +50,6 @@ export async function unprovenBecause(
 }
 
 const absent = `the broker gave no receipt within ${patienceMs / 1000} s`;
-
-/** Asks again after a pause, also if the connection failed. */
-async function awaited(question: ReceiptQuestion, sleep: NonNullable<ReceiptProofParts['sleep']>): Promise<unknown> {
-  for (const pauseMs of [0, ...pausesMs]) {
-    if (pauseMs > 0) await sleep(pauseMs, question.signal);
-    const receipt = await readReceipt('/v1/inference/receipt', question).catch(() => undefined);
-    question.signal.throwIfAborted();
-    if (receipt !== undefined) return receipt;
-  }
-  return undefined;
-}
 
 /** Any of the key sets may have signed it: this client has verified each. */
 async function judge(

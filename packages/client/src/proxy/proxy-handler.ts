@@ -4,6 +4,7 @@ import zlib from 'node:zlib';
 import type { ModelRule } from '@sotto/dialects';
 import { ServiceError } from '@sotto/wire';
 import { answerFrom, answerOfFailure, answerOfRefusal } from '../answer.ts';
+import { maxRequestBytes } from '../bounded-body.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import type { Exchange } from '../private/private-exchange.ts';
@@ -23,7 +24,6 @@ export interface ProxyOptions {
   readonly onUnexpected: (name: string) => void;
 }
 
-const maxBodyBytes = 64 * 1024 * 1024;
 /** Headers that apply to a single connection. */
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer']);
 
@@ -47,7 +47,7 @@ export function proxyListeners(options: ProxyOptions): {
   });
   const { requireCaller } = options;
   const onError = (error: unknown): void => options.onUnexpected(nameOf(error));
-  const sockets = new ResponsesSockets({ serveDialect, requireCaller, maxBodyBytes, onError });
+  const sockets = new ResponsesSockets({ serveDialect, requireCaller, maxBodyBytes: maxRequestBytes, onError });
   const onRequest: OnRequest = (request, response) => {
     serve({ serveDialect, requireCaller }, request, response).catch((error: unknown) => {
       if (!response.destroyed) options.onUnexpected(nameOf(error));
@@ -136,9 +136,9 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   for await (const piece of request as AsyncIterable<Buffer>) {
     size += piece.length;
     // Read on without keeping it: leaving the loop would close the connection before the refusal is sent.
-    if (size <= maxBodyBytes) pieces.push(piece);
+    if (size <= maxRequestBytes) pieces.push(piece);
   }
-  if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
+  if (size > maxRequestBytes) throw new ServiceError('payload_too_large');
   return Buffer.concat(pieces);
 }
 
@@ -150,7 +150,7 @@ async function decoded(bytes: Buffer, encoding: string): Promise<Buffer> {
     const message = `The body is compressed with \`${encoding}\`. Send it uncompressed, or compressed with one of ${known}.`;
     throw new ServiceError('unsupported_media_type', { message });
   }
-  return decode(bytes, { maxOutputLength: maxBodyBytes }).catch((error: unknown) => {
+  return decode(bytes, { maxOutputLength: maxRequestBytes }).catch((error: unknown) => {
     const isLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     if (isLarge) throw new ServiceError('payload_too_large');
     throw new ServiceError('invalid_request', { message: `The body is not valid ${encoding} data.` });

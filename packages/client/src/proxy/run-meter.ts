@@ -55,16 +55,13 @@ export class RunMeter implements Exchange {
   readonly #options: RunMeterOptions;
   readonly #cap: Nusd | undefined;
   readonly #prices: Fresh<readonly ListedPrice[] | ModelsAnswer>;
-  #requests = 0;
-  #cost = 0n;
   /** The bounds of running chats, and of chats whose cost is not known. */
   #reserved = 0n;
-  #unstated = 0;
   readonly #classes = new Map<string, number>();
-  #promptTokens = 0;
-  #cachedTokens = 0;
-  #saved = 0n;
-  #uncounted = 0;
+  readonly #totals = {
+    ...{ requests: 0, cost: 0n, unstated: 0, classes: this.#classes },
+    ...{ promptTokens: 0, cachedTokens: 0, saved: 0n, uncounted: 0 },
+  };
 
   constructor(exchange: Exchange, options: RunMeterOptions = {}) {
     this.#exchange = exchange;
@@ -75,11 +72,7 @@ export class RunMeter implements Exchange {
   }
 
   get totals(): RunTotals {
-    return {
-      ...{ requests: this.#requests, cost: this.#cost, unstated: this.#unstated, classes: this.#classes },
-      ...{ promptTokens: this.#promptTokens, cachedTokens: this.#cachedTokens, saved: this.#saved },
-      uncounted: this.#uncounted,
-    };
+    return this.#totals;
   }
 
   async ask(asked: AskedRequest): Promise<ContentAnswer> {
@@ -88,7 +81,7 @@ export class RunMeter implements Exchange {
       return answerFrom(answerOfRefusal(new ServiceError('forbidden', { message: chatsOnly })));
     const body = operation === 'chat' ? asObject(parseExact(asked.body)) : undefined;
     if (body === undefined) {
-      if (operation !== undefined && operation !== 'chat') this.#uncounted += 1;
+      if (operation !== undefined && operation !== 'chat') this.#totals.uncounted += 1;
       return this.#exchange.ask(asked);
     }
     // The broker may charge more for an encrypted chat than for the same chat in clear.
@@ -103,17 +96,17 @@ export class RunMeter implements Exchange {
     // Nothing was sent yet, so a caller that left meanwhile counts for nothing.
     asked.signal.throwIfAborted();
     if (this.#cap !== undefined) {
-      const left = this.#cap - this.#cost - this.#reserved;
+      const left = this.#cap - this.#totals.cost - this.#reserved;
       if (bound > left) return answerFrom(answerOfRefusal(aboveCap(this.#cap, left, bound)));
     }
     this.#reserved += bound;
     // Until it states its cost. The run may end before an answer does, or begins.
-    this.#requests += 1;
-    this.#unstated += 1;
+    this.#totals.requests += 1;
+    this.#totals.unstated += 1;
     const forget = (): void => {
       this.#reserved -= bound;
-      this.#requests -= 1;
-      this.#unstated -= 1;
+      this.#totals.requests -= 1;
+      this.#totals.unstated -= 1;
     };
     const hidesUsage = body.stream === true && asObject(body.stream_options)?.include_usage !== true;
     const sent = hidesUsage ? { ...asked, body: withUsage(body) } : asked;
@@ -136,9 +129,9 @@ export class RunMeter implements Exchange {
         },
         onEnd: () => {
           if (stated === undefined) return;
-          this.#unstated -= 1;
+          this.#totals.unstated -= 1;
           this.#reserved -= bound;
-          this.#cost += stated.cost;
+          this.#totals.cost += stated.cost;
           if (stated.charge === undefined) return;
           const provider = headers.get('x-router-provider');
           this.#count({ ...stated.charge, provider, privacyClass: headers.get('x-router-privacy-class') }, asked);
@@ -152,12 +145,12 @@ export class RunMeter implements Exchange {
   }
 
   #count(charge: Charge, asked: AskedRequest): void {
-    this.#promptTokens += charge.promptTokens;
-    this.#cachedTokens += charge.cachedTokens;
+    this.#totals.promptTokens += charge.promptTokens;
+    this.#totals.cachedTokens += charge.cachedTokens;
     const { known } = this.#prices;
     const prices = known === undefined || 'text' in known ? (this.#options.prices ?? []) : known;
     if (this.#cap !== undefined && isDearer(charge, prices)) this.#prices.expire();
-    this.#saved += savedByCaches(charge, prices) ?? 0n;
+    this.#totals.saved += savedByCaches(charge, prices) ?? 0n;
     this.#options.onCharge?.(charge, asked);
   }
 }

@@ -24,9 +24,14 @@ export interface StatedUsageOptions {
 
 /** The same answer, which is read for its cost on the way. */
 export function watchingUsage(answer: ContentAnswer, options: StatedUsageOptions): ContentAnswer {
-  const { isStream, onEnd } = options;
-  const pieces = isStream ? readStream(answer.body, options) : readWhole(answer.body, options);
-  return rewritten(answer, closing(pieces, onEnd));
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* options.isStream ? readStream(answer.body, options) : readWhole(answer.body, options);
+    } finally {
+      options.onEnd();
+    }
+  }
+  return rewritten(answer, watched());
 }
 
 function statedIn(value: unknown): StatedCost | undefined {
@@ -65,13 +70,5 @@ async function* readStream(
     });
     if (!hidesUsage) yield piece;
     else if (shown.length > 0) yield utf8(shown.map(sseFrame).join(''));
-  }
-}
-
-async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    yield* pieces;
-  } finally {
-    close();
   }
 }

@@ -45,7 +45,8 @@ function mapArguments(text: string, map: MapText): string {
 const mapEvery = (value: unknown, map: MapText): unknown =>
   typeof value === 'string' ? map(value) : mapMembers(value, (_, member) => mapEvery(member, map), map);
 
-function mapMembers(
+/** Returns a list or an object with its members replaced. The name of an item of a list is its place. */
+export function mapMembers(
   value: unknown,
   map: (name: string, member: unknown) => unknown,
   mapName: MapText = (name) => name,
@@ -58,7 +59,7 @@ function mapMembers(
     return next;
   };
   if (Array.isArray(value)) {
-    const list = value.map((member) => change('', member));
+    const list = value.map((member, place) => change(String(place), member));
     return isChanged ? list : value;
   }
   const members = new Map<string, unknown>();

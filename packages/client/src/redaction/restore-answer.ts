@@ -1,10 +1,12 @@
 import { parseExact } from '@sotto/dialects';
 import { asArray, asObject, asString, type JsonObject } from '@sotto/wire';
+import { mapMembers } from './map-texts.ts';
 import type { Placeholders } from './placeholders.ts';
 
-/** Fields of a message, or of its delta, that are text. */
-const textFields = ['content', 'refusal', 'reasoning', 'reasoning_content'] as const;
-const detailFields = ['text', 'summary'] as const;
+/** Fields of a message or its delta, of the calls and of the details in it, that are text. */
+const textFields: ReadonlySet<string> = new Set([
+  ...['content', 'refusal', 'reasoning', 'reasoning_content', 'arguments', 'text', 'summary'],
+]);
 
 /** How a value stands within JSON in a string. */
 export const inJson = (value: string): string => JSON.stringify(value).slice(1, -1);
@@ -57,55 +59,32 @@ export class AnswerRestorer {
   #choice(choice: JsonObject): JsonObject {
     const at = String(choice.index ?? 0);
     const message = asObject(choice.message);
-    if (message !== undefined) return { ...choice, message: this.#end(at, this.#message(at, message)) };
-    const delta = this.#message(at, asObject(choice.delta) ?? {});
+    if (message !== undefined) return { ...choice, message: this.#end(at, this.#restored(message, at)) };
+    const delta = this.#restored(asObject(choice.delta) ?? {}, at);
     return { ...choice, delta: choice.finish_reason == null ? delta : this.#end(at, delta) };
   }
 
-  #message(at: string, message: JsonObject): JsonObject {
-    const changed: Record<string, unknown> = { ...message };
-    for (const field of textFields) {
-      const text = asString(message[field]);
-      if (text !== undefined) changed[field] = this.#text(`${at} ${field}`).push(text);
-    }
-    const calls = asArray(message.tool_calls);
-    if (calls !== undefined)
-      changed.tool_calls = calls.map((call, place) => this.#call(at, asObject(call) ?? {}, place));
-    const details = asArray(message.reasoning_details);
-    if (details !== undefined) {
-      changed.reasoning_details = details.map((detail, place) => this.#detail(at, asObject(detail) ?? {}, place));
-    }
-    return changed;
-  }
-
-  #call(at: string, call: JsonObject, place: number): JsonObject {
-    const called = asObject(call.function);
-    const text = asString(called?.arguments);
-    if (text === undefined) return call;
-    const restored = this.#text(`${at} call ${call.index ?? place}`).push(text);
-    return { ...call, function: { ...called, arguments: restored } };
-  }
-
-  #detail(at: string, detail: JsonObject, place: number): JsonObject {
-    const changed: Record<string, unknown> = { ...detail };
-    for (const field of detailFields) {
-      const text = asString(detail[field]);
-      if (text !== undefined) changed[field] = this.#text(`${at} detail ${field} ${detail.index ?? place}`).push(text);
-    }
-    return changed;
+  /** Restores the texts in a part of an answer. Each is known by its path, in which calls and details have their index. */
+  #restored(value: JsonObject | readonly unknown[], at: string): unknown {
+    return mapMembers(value, (name, member) => {
+      const path = `${at} ${Array.isArray(value) ? (asObject(member)?.index ?? name) : name}`;
+      if (typeof member === 'string') return textFields.has(name) ? this.#text(path).push(member) : member;
+      const inner = asArray(member) ?? asObject(member);
+      return inner === undefined ? member : this.#restored(inner, path);
+    });
   }
 
   /** Adds what still waits to the last part of a choice. */
-  #end(at: string, message: JsonObject): JsonObject {
-    const changed: Record<string, unknown> = { ...message };
+  #end(at: string, message: unknown): JsonObject {
+    const changed: Record<string, unknown> = { ...asObject(message) };
     for (const [name, text] of this.#texts) {
-      const [choice, field = '', index] = name.split(' ');
+      const [choice, field = '', index, inner] = name.split(' ');
       const rest = choice === at ? text.end() : '';
       if (rest === '') continue;
-      if (field === 'call') {
+      if (field === 'tool_calls') {
         const piece = { index: Number(index), function: { arguments: rest } };
         changed.tool_calls = [...(asArray(changed.tool_calls) ?? []), piece];
-      } else if (field !== 'detail') {
+      } else if (inner === undefined) {
         changed[field] = `${asString(changed[field]) ?? ''}${rest}`;
       }
     }
@@ -113,7 +92,7 @@ export class AnswerRestorer {
   }
 
   #text(name: string): TextRestorer {
-    const write = name.includes(' call ') ? inJson : name.endsWith(' content') ? this.#ofContent : undefined;
+    const write = name.endsWith(' arguments') ? inJson : name.endsWith(' content') ? this.#ofContent : undefined;
     const text = this.#texts.get(name) ?? new TextRestorer(this.#placeholders, write);
     this.#texts.set(name, text);
     return text;

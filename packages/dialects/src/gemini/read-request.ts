@@ -1,7 +1,6 @@
-import { type ChatBody, noteOnDropped } from '../chat-body.ts';
+import { type ChatBody, noteOnDropped, type ReadRequest } from '../chat-body.ts';
 import { asArray, asNumber, asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, effortOfBudget, requestObject } from '../request-fields.ts';
-import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { field, refuse } from './fields.ts';
 import { jsonSchema } from './json-schema.ts';
@@ -17,10 +16,8 @@ export interface GeminiCall {
   readonly sse: boolean;
 }
 
-export interface ReadRequest {
-  readonly body: ChatBody;
-  readonly notes: readonly string[];
-  readonly names: ToolNames;
+interface ReadGemini extends ReadRequest {
+  /** Whether the caller asked for the text of thoughts. */
   readonly showsThoughts: boolean;
 }
 
@@ -30,7 +27,7 @@ export interface ReadRequest {
  *
  * @see https://ai.google.dev/api/generate-content
  */
-export function readGeminiRequest(value: unknown, { model, method }: GeminiCall, models: Models): ReadRequest {
+export function readGeminiRequest(value: unknown, { model, method }: GeminiCall, models: Models): ReadGemini {
   const request = requestObject(value);
   const config = asObject(field(request, 'generationConfig')) ?? {};
   refuseUnmet(request, config);

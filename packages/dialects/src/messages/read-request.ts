@@ -1,16 +1,9 @@
-import { type ChatBody, noteOnDropped, onlyForeignTools, unreadable } from '../chat-body.ts';
+import { type ChatBody, noteOnDropped, onlyForeignTools, type ReadRequest, unreadable } from '../chat-body.ts';
 import { asNumber, asObject, asObjects, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, effortOfBudget, requestObject } from '../request-fields.ts';
-import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { readMessages } from './read-messages.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
-
-export interface ReadRequest {
-  readonly body: ChatBody;
-  readonly notes: readonly string[];
-  readonly names: ToolNames;
-}
 
 /**
  * Reads a request of Anthropic's Messages API as a chat request. Fields without a counterpart are ignored, among them

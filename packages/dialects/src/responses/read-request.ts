@@ -1,17 +1,13 @@
-import { type ChatBody, noteOnDropped, unreadable } from '../chat-body.ts';
+import { type ChatBody, noteOnDropped, type ReadRequest, unreadable } from '../chat-body.ts';
 import { asObject, asObjects, asString, type JsonObject } from '../json.ts';
 import { commonEffort, commonFields, requestObject } from '../request-fields.ts';
-import type { ToolNames } from '../tool-names.ts';
 import type { Models } from '../translation.ts';
 import { asksForSummary } from './compaction.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import { readInput } from './read-input.ts';
 import { readToolChoice, readTools } from './read-tools.ts';
 
-export interface ReadRequest {
-  readonly body: ChatBody;
-  readonly notes: readonly string[];
-  readonly names: ToolNames;
+interface ReadResponses extends ReadRequest {
   /** The request as it came: an answer repeats some of its fields. */
   readonly asked: JsonObject;
   /** The items of the whole conversation. */
@@ -28,7 +24,7 @@ export interface ReadRequest {
  *
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
-export function readResponsesRequest(value: unknown, models: Models, kept?: KeptAnswers): ReadRequest {
+export function readResponsesRequest(value: unknown, models: Models, kept?: KeptAnswers): ReadResponses {
   const asked = requestObject(value);
   refuseKept(asked);
   const items = conversationOf(asked, kept);
