@@ -4,6 +4,12 @@ import * as z from 'zod';
 
 export const instant = z.iso.datetime();
 export const usd = z.number();
+/** The most that something may cost, in USD. */
+export const limitUsd = z.number().min(0).max(1_000_000);
+export const yearMonth = z.string().regex(/^\d{4}-\d{2}$/);
+/** Selects the rows with this id. */
+export const idFilter = z.uuid().optional();
+export const jsonOrCsv = z.enum(['json', 'csv']).optional();
 
 /** An e-mail address: RFC 5321 allows at most 254 characters. */
 export const email = z.email().max(254);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant } from '../fields.ts';
+import { idFilter, instant, jsonOrCsv } from '../fields.ts';
 import { pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
@@ -108,21 +108,15 @@ const acts = z
 export const actQueryFields = {
   ...pageFields(100, 20),
   ...timeRange,
-  format: z
-    .enum(['json', 'csv'])
-    .optional()
-    .describe('`csv` exports every matching entry. Overrides the header `accept`.'),
+  format: jsonOrCsv.describe('`csv` exports every matching entry. Overrides the header `accept`.'),
   act: acts.optional().meta({ description: 'Only these acts: a comma list.', example: 'key_created,key_revoked' }),
   actor: z
     .enum(actors)
     .optional()
     .describe('Only acts of members, of operators, by the command line, of the identity provider, or of apps.'),
-  actor_account_id: z
-    .uuid()
-    .optional()
-    .describe(
-      'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
-    ),
+  actor_account_id: idFilter.describe(
+    'Only acts of this account. Acts of operators match only for operators, because others do not see which operator acted.',
+  ),
 };
 export const actQuerySchema = z.strictObject(actQueryFields).superRefine(refuseEmptyRange);
 export type ActQuery = z.infer<typeof actQuerySchema>;

@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant } from '../fields.ts';
+import { idFilter, instant, limitUsd } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { appScopes } from './app-scopes.ts';
 import { workspaceRole } from './workspaces.ts';
@@ -87,10 +87,7 @@ export const appListAnswerSchema = pageOf(appAnswerSchema);
 
 /** Query of `GET /connect/grants`. Without a workspace, lists the grants of the account. */
 export const grantListQuerySchema = z.strictObject({
-  workspace_id: z
-    .uuid()
-    .optional()
-    .describe('Lists the grants in this workspace. The default is the grants of this account.'),
+  workspace_id: idFilter.describe('Lists the grants in this workspace. The default is the grants of this account.'),
 });
 
 /** The access that a user granted to an app. Active while `ended_at` is null. */
@@ -147,10 +144,7 @@ export const answerInteractionSchema = z.discriminatedUnion('decision', [
       workspace_id: omittable(z.uuid()).describe(
         'The workspace whose models, limits and balance the app uses. Default: the default workspace.',
       ),
-      credit_limit_usd: z
-        .number()
-        .min(0)
-        .max(1_000_000)
+      credit_limit_usd: limitUsd
         .nullable()
         .optional()
         .describe(

@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, keyTag, usd } from '../fields.ts';
+import { idFilter, instant, keyTag, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
 
 /** The fields of a key that an admin can lock by setting them on another's key. */
@@ -112,10 +112,9 @@ export const rotateKeySchema = z.strictObject({ overlap_hours: z.number().min(0)
 
 /** Query of `GET /keys`. Without a workspace, lists all keys that the account pays for. */
 export const keyListQuerySchema = z.strictObject({
-  workspace_id: z
-    .uuid()
-    .optional()
-    .describe('Lists the keys of this workspace. The default is all keys that the account pays for.'),
+  workspace_id: idFilter.describe(
+    'Lists the keys of this workspace. The default is all keys that the account pays for.',
+  ),
   ...listPageFields,
 });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, usd } from '../fields.ts';
+import { instant, limitUsd, usd, yearMonth } from '../fields.ts';
 import { exportFormat, pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
@@ -59,10 +59,7 @@ const spendSums = { requests: z.int(), cost: usd };
 export const operatorSpendAnswerSchema = z.strictObject({
   data: z.array(
     z.strictObject({
-      month: z
-        .string()
-        .regex(/^\d{4}-\d{2}$/)
-        .describe('UTC.'),
+      month: yearMonth.describe('UTC.'),
       workspace_id: z.uuid(),
       workspace_name: z.string(),
       payer_id: z.uuid().describe('The account that paid: the owner of the workspace then.'),
@@ -93,12 +90,7 @@ export const creditAccountSchema = z.strictObject({
 });
 
 export const setMonthlyGrantSchema = z.strictObject({
-  amount_usd: z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    .nullable()
-    .describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
+  amount_usd: limitUsd.nullable().describe('USD a month. Null: the amount of the deployment, `MONTHLY_GRANT_USD`.'),
 });
 
 export const deletePersonSchema = z.strictObject({

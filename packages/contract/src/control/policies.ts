@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
+import { limitUsd } from '../fields.ts';
 import { modelPattern } from './keys.ts';
 
 /** The policy of a workspace. It binds all keys of the workspace, also those that are older. */
@@ -12,10 +13,7 @@ export const workspacePolicySchema = z.strictObject({
     .describe(
       'The models that requests may name: ids, or patterns such as `acme/*`. `/auto` chooses among them. Null: all models.',
     ),
-  max_key_limit_usd: z
-    .number()
-    .min(0)
-    .max(1_000_000)
+  max_key_limit_usd: limitUsd
     .nullable()
     .describe('The most that one key can spend in total, in USD. Keys without a limit get this one. Null: no bound.'),
   max_key_days: z

@@ -9,7 +9,7 @@ import {
 } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, keyTag, usd } from '../fields.ts';
+import { idFilter, instant, jsonOrCsv, keyTag, usd, yearMonth } from '../fields.ts';
 import { listPageFields } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
@@ -22,10 +22,7 @@ const filters = {
   model: z.string().min(1).max(256).optional().describe('Only this model.'),
   key_id: z.uuid().optional().describe('Only this key.'),
   workspace_id: z.uuid().optional().describe('Only this workspace.'),
-  format: z
-    .enum(['json', 'csv'])
-    .optional()
-    .describe('`csv` exports every matching row. Overrides the header `accept`.'),
+  format: jsonOrCsv.describe('`csv` exports every matching row. Overrides the header `accept`.'),
 };
 
 /**
@@ -131,10 +128,9 @@ export const usageDailyQuerySchema = z
       example: 'month,workspace_id,member_id,key_id,model',
     }),
     ...filters,
-    member_id: z
-      .uuid()
-      .optional()
-      .describe('Only keys that this account created. Those of others need the role `admin`, as does the group.'),
+    member_id: idFilter.describe(
+      'Only keys that this account created. Those of others need the role `admin`, as does the group.',
+    ),
     tag: keyTag.optional().describe('Only keys that have this tag now.'),
   })
   .superRefine(refuseEmptyRange);
@@ -162,10 +158,7 @@ export const usageDailyAnswerSchema = z.strictObject({
   data: z.array(
     z.strictObject({
       day: z.iso.date().optional(),
-      month: z
-        .string()
-        .regex(/^\d{4}-\d{2}$/)
-        .optional(),
+      month: yearMonth.optional(),
       workspace_id: z.uuid().optional(),
       workspace_name: z.string().nullable().optional().describe('Null: the workspace belongs to another account now.'),
       member_id: z.uuid().optional(),

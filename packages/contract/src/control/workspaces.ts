@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant } from '../fields.ts';
+import { instant, limitUsd } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { workspaceRoles } from './workspace-role.ts';
 
@@ -70,11 +70,9 @@ export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
 /** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
 export const setBudgetSchema = z
   .strictObject({
-    limit_usd: z
-      .number()
-      .min(0)
-      .max(1_000_000)
-      .describe('The most that a UTC month may cost, in USD. 0 stops all requests that cost something.'),
+    limit_usd: limitUsd.describe(
+      'The most that a UTC month may cost, in USD. 0 stops all requests that cost something.',
+    ),
     member_id: omittable(z.uuid()).describe('The budget limits the keys that this member created in the workspace.'),
     key_id: omittable(z.uuid()).describe('The budget limits this key.'),
   })
@@ -100,10 +98,7 @@ export const setBudgetSettingsSchema = z.strictObject({
     .describe(
       'The percents of a budget at which alerts are sent. Empty: only the first refusal of a month is alerted.',
     ),
-  member_budget_usd: z
-    .number()
-    .min(0)
-    .max(1_000_000)
+  member_budget_usd: limitUsd
     .nullable()
     .describe('The monthly budget of each member without one of their own, except the owner. Null: none.'),
 });
