@@ -8,7 +8,7 @@ import { heldCompatible, heldExpiry, heldLimit } from '../database/held-rules.ts
 import { Refused, refused } from '../database/refused.ts';
 import type { apiKeys } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
-import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
+import { byCreation, oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { readLocks } from './locked-fields.ts';
 
 /** What a key may do. */
@@ -103,10 +103,7 @@ export function listKeys(
   const select = `${selectKeys} where k.${column} = $1
     and not exists (select from connect_grants g where g.key_id = k.id)`;
   const list = { select, values: [owner], at: 'k.created_at', id: 'k.id' };
-  return oldestFirst<KeyRow, KeyAnswer>(pool, list, page, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
-    toAnswer,
-  });
+  return oldestFirst<KeyRow, KeyAnswer>(pool, list, page, byCreation(toAnswer));
 }
 
 /**

@@ -31,6 +31,11 @@ export function pageOf<Row, Answer>(
   return { data: page.map((row) => toAnswer(row)), next_cursor: more ? writeCursor(endOf(last)) : null };
 }
 
+/** The reading of a list that is in the order of creation. */
+export const byCreation = <Row extends { readonly created_at: Date; readonly id: string }, Answer>(
+  toAnswer: (row: Row) => Answer,
+) => ({ endOf: (row: Row): PageCursor => ({ at: row.created_at, id: row.id }), toAnswer });
+
 /** A list to page: its SQL up to a condition, the values of that, and the SQL of the time and the id that its rows are in order of. */
 interface ListQuery {
   readonly select: string;

@@ -8,7 +8,7 @@ import type { SqlRow } from '../database/columns.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { workspaceInvitations } from '../database/workspace-schema.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
-import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
+import { byCreation, oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { weakRole } from './permissions.ts';
 import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
@@ -101,10 +101,7 @@ export async function listInvitations(
     at: 'created_at',
     id: 'id',
   };
-  return oldestFirst<Row, WorkspaceInvitationAnswer>(pool, list, page, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
-    toAnswer,
-  });
+  return oldestFirst<Row, WorkspaceInvitationAnswer>(pool, list, page, byCreation(toAnswer));
 }
 
 export async function withdrawInvitation(

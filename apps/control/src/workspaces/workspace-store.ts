@@ -9,7 +9,7 @@ import { type Refused, refused } from '../database/refused.ts';
 import type { workspaces } from '../database/schema.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
-import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
+import { byCreation, oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { inWorkspace, type NoAccess, type WorkspaceAccess } from './workspace-access.ts';
 
@@ -31,10 +31,7 @@ export function listWorkspaces(
     at: 'w.created_at',
     id: 'w.id',
   };
-  return oldestFirst<Row, WorkspaceAnswer>(pool, list, page, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
-    toAnswer: fromRow,
-  });
+  return oldestFirst<Row, WorkspaceAnswer>(pool, list, page, byCreation(fromRow));
 }
 
 export async function createWorkspace(

@@ -9,7 +9,7 @@ import type { connectApps } from '../../database/connect-schema.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { type Refused, refused } from '../../database/refused.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../../limits/maximum.ts';
-import { oldestFirst, type PageQuery } from '../../serve/page-cursor.ts';
+import { byCreation, oldestFirst, type PageQuery } from '../../serve/page-cursor.ts';
 import { endGrants } from '../grants/end-grants.ts';
 
 type Row = Omit<SqlRow<typeof connectApps>, 'account_id' | 'secret_hash' | 'disabled_at'>;
@@ -33,10 +33,7 @@ export function listApps(
 ): Promise<{ data: AppAnswer[]; next_cursor: string | null }> {
   const select = `select ${columns} from connect_apps where account_id = $1 and disabled_at is null`;
   const list = { select, values: [accountId], at: 'created_at', id: 'id' };
-  return oldestFirst<Row, AppAnswer>(pool, list, page, {
-    endOf: (row) => ({ at: row.created_at, id: row.id }),
-    toAnswer,
-  });
+  return oldestFirst<Row, AppAnswer>(pool, list, page, byCreation(toAnswer));
 }
 
 /** Registers an app. The answer contains the secret of a confidential app, which is not stored. */
