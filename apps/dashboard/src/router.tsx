@@ -15,6 +15,7 @@ import { readMonthSearch } from './pages/operator/month-search.ts';
 import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
+import { readVerifySearch } from './pages/verify/verify-search.ts';
 import { linkToken } from './session/link-token.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery, useSignedIn } from './session/session.ts';
@@ -387,15 +388,4 @@ function PageError({ error, reset }: ErrorComponentProps) {
       </ErrorState>
     </Page>
   );
-}
-
-/** The chosen enclave, as the address keeps it. */
-interface VerifySearch {
-  readonly model?: string;
-  readonly provider?: string;
-}
-
-function readVerifySearch({ model, provider }: Readonly<Record<string, unknown>>): VerifySearch {
-  const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
-  return { ...(isText(model) ? { model } : {}), ...(isText(provider) ? { provider } : {}) };
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { type ErrorsOf, type Refused, refused } from '../database/refused.ts';
+import { type Refused, refused } from '../database/refused.ts';
 
 interface NewPermission {
   readonly accountId: string;
@@ -46,11 +45,6 @@ export const createPermission = (
     await recordAct(client, { ...act, act: 'credit_permission_created' });
     return code;
   });
-
-export const permissionErrors: ErrorsOf<NotPermitted> = {
-  signed_out: () => new ServiceError('unauthenticated', { message: 'This session has ended. Sign in again.' }),
-  disabled: () => new ServiceError('forbidden', { message: 'This account is disabled.' }),
-};
 
 /** Revokes the permission of an account, if there is one. */
 export const revokePermission = (pool: pg.Pool, accountId: string): Promise<void> =>

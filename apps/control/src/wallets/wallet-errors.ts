@@ -2,6 +2,7 @@ import { ServiceError } from '@sotto/wire';
 import type { ErrorsOf } from '../database/refused.ts';
 import type { NotClosed } from './close-wallet.ts';
 import type { NoCredit, NotDeposited } from './deposit.ts';
+import type { NotPermitted } from './standing-permission.ts';
 import type { NotWithdrawn } from './withdraw-credits.ts';
 
 const conflict = (message: string, retryAfterS?: number): ServiceError =>
@@ -10,11 +11,12 @@ const forbidden = (message: string): ServiceError => new ServiceError('forbidden
 const invalid = (param: string, message: string): ServiceError =>
   new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
 
-export const walletErrors: ErrorsOf<NotWithdrawn | NotClosed | NotDeposited | NoCredit> = {
+export const walletErrors: ErrorsOf<NotWithdrawn | NotClosed | NotDeposited | NoCredit | NotPermitted> = {
   unavailable: () => new ServiceError('service_unavailable'),
   wrong_key: () => invalid('key_id', 'is not the issuer key of this year.'),
   unfit: () => invalid('blinded', 'must be different numbers, above 0 and below the modulus of the key.'),
   no_code: () => forbidden('The code is unknown, used up, expired or revoked. Make another on the billing page.'),
+  signed_out: () => new ServiceError('unauthenticated', { message: 'This session has ended. Sign in again.' }),
   disabled: () => forbidden('This account is disabled.'),
   disputed: () => forbidden('A payment of this account is disputed.'),
   limit: () =>

@@ -16,7 +16,7 @@ import {
   type WalletHashes,
 } from './deposit.ts';
 import { endReservations } from './end-reservations.ts';
-import { createPermission, permissionErrors, revokePermission } from './standing-permission.ts';
+import { createPermission, revokePermission } from './standing-permission.ts';
 import { walletErrors } from './wallet-errors.ts';
 import { lotsLeft, withdrawCredits } from './withdraw-credits.ts';
 
@@ -50,7 +50,7 @@ export function buildWallets(deps: WalletDependencies): Domain {
             throw new ServiceError('session_not_fresh', { message: 'Sign in again. A code counts as money.' });
           const expiresAt = new Date(now() + codeMs);
           const created = await createPermission(pool, { accountId, sessionId, lots, expiresAt });
-          const code = orError(created, permissionErrors);
+          const code = orError(created, walletErrors);
           return { code, lots, expires_at: expiresAt.toISOString() };
         },
 
