@@ -83,7 +83,8 @@ export function admissionSuite(stage: Stage): void {
       return Promise.all(calls);
     }
 
-    function expectExactly(called: readonly Answer[]): void {
+    /** `leftNusd`: what the keys are told that is left of their own limit. */
+    function expectExactly(called: readonly Answer[], leftNusd: readonly bigint[] = []): void {
       const served = called.filter(({ status }) => status === 200);
       const refused = called.filter(({ status }) => status === 402);
       expect([served.length, refused.length]).toEqual([affordable, asked - affordable]);
@@ -92,8 +93,8 @@ export function admissionSuite(stage: Stage): void {
       for (const each of refused) {
         const error = each.error;
         expect(error?.type).toBe('insufficient_balance');
-        // The message states only the amount that the request needed. It must not reveal the balance.
-        expect(error?.message.match(/\d[\d.e-]*\d|\d/g)?.map(nano)).toEqual([hold]);
+        // The message must not reveal the balance.
+        expect(error?.message.match(/\d[\d.e-]*\d|\d/g)?.map(nano)).toEqual([hold, ...leftNusd]);
       }
     }
 
@@ -130,7 +131,8 @@ export function admissionSuite(stage: Stage): void {
       const limit = hold * BigInt(affordable + 1) - 1n;
       const account = await service.createAccount({ usd: 5 });
       const key = await service.createKey(account, { limitUsd: Number(limit) / 1e9 });
-      expectExactly(await all((index) => ask(service, key, body(index), { flow })));
+      const told = flow === 'compatibility' ? [hold - 1n] : [];
+      expectExactly(await all((index) => ask(service, key, body(index), { flow })), told);
       await expectSettled(service, account, 5_000_000_000n);
 
       // Spent money does not come back: the limit covers the key's lifetime, not only current requests.
@@ -188,6 +190,77 @@ export function admissionSuite(stage: Stage): void {
       expect((await ask(service, keys[1] ?? '', body(2))).status).toBe(402);
       expect((await send('DELETE', `${at}/${listed[0]?.id}`, { headers: owner.session })).status).toBe(204);
       expect((await ask(service, keys[1] ?? '', body(3))).status).toBe(200);
+    });
+
+    /** These interleavings would spend beyond the budget, or charge one tag for another: see `tag-budgets.integration.test.ts`. */
+    it('runs exactly what the budget of a tag covers, whoever has a key with it, and a new tag holds from the next request on', async () => {
+      const { service } = stage;
+      const alpha = stage.scripted('alpha');
+      const { url, signUp, makeWorkspace, join, makeKey, fund } = peopleOf(stage);
+      const owner = await signUp();
+      await fund(owner);
+      const workspaceId = await makeWorkspace(owner);
+      const ben = await join(owner, workspaceId, 'member');
+      const [ours, theirs] = [await makeKey(owner, workspaceId), await makeKey(ben, workspaceId)];
+      const managementKey = (await makeKey(owner, workspaceId, 'management')).key;
+      const sent = async (method: 'PUT' | 'PATCH' | 'DELETE', path: string, asked?: object) => {
+        const answer = await send(method, url(path), { headers: owner.session, body: asked });
+        expect(answer.status, answer.text).toBeLessThan(300);
+        return answer.json;
+      };
+      const tag = (id: string, name: string | null) => sent('PATCH', `/keys/${id}`, { tag: name });
+      const budgets = `/workspaces/${workspaceId}/budgets`;
+      const limit = async (nusd: bigint) =>
+        budgetAnswerSchema.parse(await sent('PUT', budgets, { limit_usd: Number(nusd) / 1e9, tag: 'R&D' }));
+      const spent = async (): Promise<bigint | undefined> => {
+        await service.settled({ ...owner, workspaceId, inferenceKey: ours.key, managementKey });
+        const { data } = budgetListAnswerSchema.parse((await get(url(budgets), owner.session)).json);
+        return data.length === 1 ? nano(String(data[0]?.spent_usd)) : undefined;
+      };
+      const statusOf = async (key: string, flow: Flow = 'compatibility') =>
+        (await ask(service, key, body(0), { flow })).status;
+
+      for (const { id } of [ours, theirs]) await tag(id, 'R&D');
+      const { month_ends_at: end } = await limit(hold * BigInt(affordable + 1) - 1n);
+      const called = await all((index) =>
+        ask(service, [ours, theirs][index % 2]?.key ?? '', body(index), {
+          flow: flows[Math.floor(index / 2) % 2] ?? 'ticket',
+        }),
+      );
+      const refused = called.filter(({ status }) => status === 402).map((each) => each.error?.message ?? '');
+      expect([called.filter(({ status }) => status === 200).length, refused.length]).toEqual([affordable, 180]);
+      for (const text of refused)
+        expect(text).toMatch(new RegExp(`which the tag's budget .*until ${end.slice(0, 10)} 00:00 UTC does not cover`));
+      const charged = cost * BigInt(affordable);
+      expect(await spent()).toBe(charged);
+
+      // A request runs while its key changes the tag: it still counts in the budget that admitted it.
+      await limit(charged + hold);
+      const ticket = { 'x-router-ticket': (await service.mintTicket(theirs.key, { model: 'm/one' })).ticket };
+      alpha.close();
+      const begun = alpha.seen.length;
+      const running = ask(service, theirs.key, body(1));
+      await until(() => alpha.seen.length > begun, 'the provider has it');
+      await tag(theirs.id, 'Sales');
+      expect([await statusOf(ours.key), await statusOf(ours.key, 'ticket')]).toEqual([402, 402]);
+      alpha.open();
+      expect((await running).status).toBe(200);
+      expect(await spent()).toBe(charged + cost);
+      // The ticket was bought for the tag of before.
+      const late = await post(`${service.baseUrl}/chat/completions`, body(2), ticket);
+      expect([late.status, late.error?.type]).toEqual([401, 'invalid_ticket']);
+      for (const flow of flows) expect(await statusOf(theirs.key, flow)).toBe(200);
+      expect(await spent()).toBe(charged + cost);
+      await tag(ours.id, null);
+      for (const flow of flows) expect(await statusOf(ours.key, flow)).toBe(200);
+      await tag(ours.id, 'R&D');
+      for (const flow of flows) expect(await statusOf(ours.key, flow)).toBe(402);
+      const { id } = await limit(charged + hold);
+      await sent('DELETE', `${budgets}/${id}`);
+      for (const flow of flows) expect(await statusOf(ours.key, flow)).toBe(200);
+      expect(await limit(hold)).toMatchObject({ id, spent_usd: expect.any(Number) });
+      expect(await spent()).toBe(charged + cost * 3n);
+      expect((await service.runControl(['audit'])).code).toBe(0);
     });
 
     it('neither two keys nor two flows can spend one wallet twice', async () => {

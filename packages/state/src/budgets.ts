@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { type Nusd, nusdToUsd } from '@sotto/money';
 
-/** Whose requests a budget limits: all of a workspace, those of a member's keys in it, or those of one key. */
-const budgetScopes = ['workspace', 'member', 'key'] as const;
+/** Whose requests a budget limits: all of a workspace, those of a member's keys in it, those of keys with a tag, or those of one key. */
+const budgetScopes = ['workspace', 'member', 'tag', 'key'] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
 /**
@@ -30,7 +30,9 @@ export const monthBefore = (month: string): string => monthOf(Date.parse(`${mont
 /** Months from the year 0000 on, as a broker may state them. */
 export const monthPattern = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-const owners: Record<BudgetScope, string> = { workspace: "workspace's", member: "member's", key: "key's" };
+const owners: Record<BudgetScope, string> = {
+  ...{ workspace: "workspace's", member: "member's", tag: "tag's", key: "key's" },
+};
 
 /** A monthly budget that does not cover a request. */
 export interface RefusingBudget {
@@ -39,6 +41,8 @@ export interface RefusingBudget {
   readonly month: string;
   /** Undefined in the answer to a ticket, because a limit could help to identify its owner. */
   readonly limitNusd: Nusd | undefined;
+  /** What is left of a key's own budget, in an answer to the key. Undefined for budgets that keys share, because it would link them. */
+  readonly leftNusd?: Nusd | undefined;
 }
 
 /** Names a budget that refused a request, as part of a sentence. */

@@ -34,6 +34,7 @@ export const refusalKinds = [
   'key_limit',
   'workspace_budget',
   'member_budget',
+  'tag_budget',
   'key_budget',
   'requests',
   'tokens',

@@ -22,6 +22,8 @@ export function describePeople(stage: DescribedService): void {
     };
     const budget = await asOwner('setBudget', 200, { parameters, body: exampleOf('control', 'setBudget') });
     await asOwner('setBudget', 400, { parameters, body: { limit_usd: -1 } });
+    await asOwner('setBudget', 400, { parameters, body: { limit_usd: 5, tag: 'R&D', key_id: id } });
+    await asOwner('setBudget', 200, { parameters, body: { limit_usd: 5, tag: 'R&D' } });
     await asOwner('listBudgets', 200, { parameters });
     await toControl('listBudgets', 404, { headers: guest, parameters });
     const { id: budgetId } = budget.json as { id: string };

@@ -16,7 +16,8 @@ import type { StoredShard } from './read-shard.ts';
 export interface KeyTruth {
   readonly keyHash: string;
   readonly wallet: number;
-  readonly budgetIds: readonly string[];
+  /** Those of its workspace, its member, its present tag and itself. */
+  budgetIds: readonly string[];
   generation: number;
   active: boolean;
   limitNusd: bigint | undefined;
@@ -52,6 +53,8 @@ export interface Charge {
   readonly chargeNusd: string;
   /** The month of the hold. */
   readonly month: string;
+  /** The budgets of the key when the hold was placed, as its account reference tells them. */
+  readonly budgetIds: readonly string[];
 }
 
 /** Versions exceed ten in the course of a history, because as text 10 sorts before 9. */
@@ -73,7 +76,8 @@ export class ControlTruth {
 
   /**
    * Creates two wallets with 100 and 20 units, and three keys: one with few tokens, one with a money limit, one with
-   * few requests. The budgets of the first wallet limit its workspace (50 units), the first key's member, and the second key (10).
+   * few requests. The budgets of the first wallet limit its workspace (50 units), the first key's member, the second key (10), and the
+   * tag that both keys have at first (20).
    */
   constructor(shard: number, unitNusd: bigint) {
     this.shard = shard;
@@ -81,7 +85,7 @@ export class ControlTruth {
     this.keys = [0, 0, 1].map((wallet, index) => ({
       keyHash: `key-${index}`,
       wallet,
-      budgetIds: [`workspace:${wallet}`, `member:${index}`, `key:${index}`],
+      budgetIds: budgetsOf(wallet, index, 'a'),
       generation: firstVersion,
       active: true,
       limitNusd: index === 1 ? 30n * unitNusd : undefined,
@@ -90,7 +94,7 @@ export class ControlTruth {
       limitRequests: index === 2 ? 3 : 100,
       limitTokens: index === 0 ? 60 : 10_000,
     }));
-    this.budgets = ['workspace:0', 'member:0', 'key:1'].map((budgetId) => ({
+    this.budgets = ['workspace:0', 'member:0', 'key:1', 'tag:0-a'].map((budgetId) => ({
       ...{ budgetId, limitNusd: undefined, version: firstVersion, spent: new Map() },
     }));
     this.deposit(0, 100);
@@ -98,6 +102,7 @@ export class ControlTruth {
     for (const key of this.keys) this.#project(key);
     this.setBudget(0, 50);
     this.setBudget(2, 10);
+    this.setBudget(3, 20);
   }
 
   deposit(wallet: number, units: number): void {
@@ -129,6 +134,7 @@ export class ControlTruth {
       return;
     }
     key.generation += 1;
+    if (change.what === 'tag') key.budgetIds = budgetsOf(key.wallet, index, change.tag);
     if (change.what === 'revoke') key.active = !key.active;
     if (change.what === 'limit') {
       key.limitNusd = change.units === undefined ? undefined : BigInt(change.units) * this.unitNusd;
@@ -162,7 +168,7 @@ export class ControlTruth {
       if (ofWallet.length === 0) continue;
       const changed = new Set<KeyTruth>();
       const spends = new Set<`${string} ${string}`>();
-      for (const { holdId, keyHash, chargeNusd, month } of ofWallet) {
+      for (const { holdId, keyHash, chargeNusd, month, budgetIds } of ofWallet) {
         const key = this.#key(keyHash);
         if (key === undefined || this.#booked.has(holdId)) continue;
         this.#booked.add(holdId);
@@ -171,13 +177,11 @@ export class ControlTruth {
         key.fundsVersion += 1;
         changed.add(key);
         for (const budget of this.budgets) {
-          if (!key.budgetIds.includes(budget.budgetId)) continue;
+          if (!budgetIds.includes(budget.budgetId)) continue;
           budget.spent.set(month, (budget.spent.get(month) ?? 0n) + BigInt(chargeNusd));
         }
       }
-      for (const { keyHash, month } of ofWallet) {
-        for (const id of this.#key(keyHash)?.budgetIds ?? []) spends.add(`${id} ${month}`);
-      }
+      for (const { month, budgetIds } of ofWallet) for (const id of budgetIds) spends.add(`${id} ${month}`);
       account.version += 1;
       this.messages.push({
         to: 'books',
@@ -240,16 +244,29 @@ export class ControlTruth {
   }
 }
 
+const budgetsOf = (wallet: number, key: number, tag: string | undefined): readonly string[] => [
+  ...[`workspace:${wallet}`, `member:${key}`],
+  ...(tag === undefined ? [] : [`tag:${wallet}-${tag}`]),
+  `key:${key}`,
+];
+
 /** The remainder of a key's limit according to the ledger. */
 export const fundsOf = ({ limitNusd, spentNusd }: KeyTruth): bigint | undefined =>
   limitNusd === undefined ? undefined : limitNusd - spentNusd;
 
+/** An amount of a key, in whose budgets of then it counts. */
+export interface KeyAmount {
+  readonly key: KeyTruth | undefined;
+  readonly budgetIds: readonly string[];
+  readonly amountNusd: bigint;
+}
+
 /** The amount that a key's wallet, limit and budgets of a month still allow. */
 export function availableIn(
   stored: StoredShard | undefined,
-  key: KeyTruth | undefined,
+  { key, budgetIds }: Pick<KeyAmount, 'key' | 'budgetIds'>,
   month: string,
-  taken: readonly { readonly key: KeyTruth | undefined; readonly amountNusd: bigint }[] = [],
+  taken: readonly KeyAmount[],
 ): { walletNusd: bigint; keyNusd: bigint | undefined; budgetsNusd: readonly bigint[] } {
   const takenBy = (isSame: (other: KeyTruth) => boolean): bigint =>
     taken.reduce((sum, other) => (other.key !== undefined && isSame(other.key) ? sum + other.amountNusd : sum), 0n);
@@ -259,10 +276,11 @@ export function availableIn(
   const limit = stored?.keys.get(key?.keyHash ?? '');
   return {
     walletNusd: wallet === undefined ? -1n : left(wallet) - takenBy((other) => other.wallet === key?.wallet),
-    budgetsNusd: (key?.budgetIds ?? []).flatMap((id) => {
+    budgetsNusd: budgetIds.flatMap((id) => {
       const budget = stored?.budgets.get(id);
       if (budget?.limitNusd === undefined) return [];
-      const open = openIn(stored, id, month) + takenBy((other) => other.budgetIds.includes(id));
+      const ofTaken = taken.filter((other) => other.budgetIds.includes(id));
+      const open = ofTaken.reduce((sum, { amountNusd }) => sum + amountNusd, openIn(stored, id, month));
       return [budget.limitNusd - (budget.months[month]?.spentNusd ?? 0n) - open];
     }),
     keyNusd: limit?.limited ? left(limit) - takenBy((other) => other === key) : undefined,

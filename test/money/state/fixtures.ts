@@ -110,7 +110,7 @@ export function projectorTo(state: State, change: (row: object, index: number) =
         balance_nusd: '1000',
         version: '1',
       },
-      ...{ member_id: null, key_id: id, limit_nusd: '1000', spent: null },
+      ...{ tag: null, member_id: null, key_id: id, tag_id: null, limit_nusd: '1000', spent: null },
     };
     return change(row, index);
   });

@@ -10,7 +10,10 @@ export class HistoryRights {
   readonly #truth: ControlTruth;
   readonly #drivers: BothDrivers;
   readonly #clock: Stage['clock'];
-  readonly #minted = new Map<string, { readonly key: KeyTruth; readonly expiresAt: number }>();
+  readonly #minted = new Map<
+    string,
+    Pick<KeyTruth, 'budgetIds'> & { readonly key: KeyTruth; readonly expiresAt: number }
+  >();
 
   constructor(truth: ControlTruth, drivers: BothDrivers, { clock }: Pick<Stage, 'clock'>) {
     this.#truth = truth;
@@ -38,7 +41,7 @@ export class HistoryRights {
       }),
     );
     if (reply?.result !== 'minted' || earlier !== undefined) return;
-    this.#minted.set(ticketHash, { key, expiresAt: now + ttlMs });
+    this.#minted.set(ticketHash, { key, budgetIds: key.budgetIds, expiresAt: now + ttlMs });
   }
 
   /** Counts a refusal by a broker, and reads all counts. */
@@ -59,6 +62,12 @@ export class HistoryRights {
     }
     const [ticketHash, ticket] = newest([...this.#minted], step.ticket) ?? ['forged', undefined];
     return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
+  }
+
+  /** The budgets of the key when control sealed the account reference of a ticket, or of the key's present record. */
+  budgetIdsOf(right: Right, key: KeyTruth | undefined): readonly string[] {
+    const sealed = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : key;
+    return sealed?.budgetIds ?? [];
   }
 
   /** The generation that a request by this right states. The mark of a ticket has its own. */

@@ -73,6 +73,7 @@ export type KeyChange =
   | { readonly what: 'revoke' }
   | { readonly what: 'preferences'; readonly areReadable: boolean; readonly areLooser: boolean }
   | { readonly what: 'limit'; readonly units: number | undefined }
+  | { readonly what: 'tag'; readonly tag: string | undefined }
   | { readonly what: 'rates'; readonly requests: number; readonly tokens: number };
 
 export interface History {
@@ -97,6 +98,7 @@ const keyChange: fc.Arbitrary<KeyChange> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('limit'), units: fc.option(units, { nil: undefined }) }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('tag'), tag: fc.constantFrom('a', 'a', 'b', undefined) }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -131,7 +133,7 @@ const often = (weight: number, arbitrary: fc.Arbitrary<Operation>) => ({ weight,
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   often(2, fc.record({ op: fc.constant('deposit'), wallet: at(2), units: fc.constantFrom(-50, -10, 1, 10, 40) })),
   often(3, fc.record({ op: fc.constant('change_key'), key: at(3), change: keyChange })),
-  often(5, fc.record({ op: fc.constant('set_budget'), budget: at(3), units: fc.option(units, { nil: undefined }) })),
+  often(5, fc.record({ op: fc.constant('set_budget'), budget: at(4), units: fc.option(units, { nil: undefined }) })),
   often(
     8,
     fc.record({

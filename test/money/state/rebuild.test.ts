@@ -370,7 +370,7 @@ test('the audit finds the lost spending of any month of a budget, also of one in
   const before = monthBefore(current);
   const account = { id: 'account', wallet_id: 'wallet', balance_nusd: '5', version: '1' };
   const budget = {
-    ...{ id: 'budget', workspace_id: 'w', member_id: null, key_id: null, limit_nusd: '9', version: '1' },
+    ...{ id: 'budget', workspace_id: 'w', member_id: null, key_id: null, tag_id: null, limit_nusd: '9', version: '1' },
     ...{ account_id: 'account', wallet_id: 'wallet', months: { [before]: '2', [current]: '3' } },
   };
   const query = async (sql: string) => ({

@@ -1,13 +1,14 @@
 import { maxNusd } from '@sotto/money';
-import { monthOf, type RedeemRequest, type SettleRequest, type State } from '@sotto/state';
+import { monthOf, type SettleRequest, type State } from '@sotto/state';
 import { expect } from 'vitest';
 import { BothDrivers, newest, type Stage, shard } from './both-drivers.ts';
-import { availableIn, type Charge, ControlTruth, type KeyTruth, type Message, walletIds } from './control-truth.ts';
-import { outcome, settlementOf } from './fixtures.ts';
+import { availableIn, type Charge, ControlTruth, type KeyAmount, type Message, walletIds } from './control-truth.ts';
+import { outcome } from './fixtures.ts';
 import type { History, Operation, Redeem } from './history.ts';
 import { HistoryRights } from './history-rights.ts';
 import { expectAtRest, expectSums } from './invariants.ts';
 import { ageKeys, asSnapshot, readShard, type StoredShard } from './read-shard.ts';
+import { type Sent, settlementFor } from './sent.ts';
 
 const prefix = `sotto:{w${shard}}:`;
 /** No redeem arrives later than this after its hold ended, because an ended hold is remembered for this long. */
@@ -26,14 +27,6 @@ export async function runHistory(stage: Stage, { unitNusd, projectedAtFirst, ope
     await run.check();
   }
   await run.finish();
-}
-
-/** A request from a broker. Retries are identical except for the plan's generation. */
-interface Sent {
-  readonly request: Omit<RedeemRequest, 'generation'>;
-  readonly key: KeyTruth | undefined;
-  /** The month of its hold. Undefined: not admitted. */
-  month: string | undefined;
 }
 
 class HistoryRun {
@@ -155,12 +148,10 @@ class HistoryRun {
         const leaseMs = step.leaseS * 1000;
         const held = [...(this.#before?.holds ?? [])].map(([holdId, amount]) => ({ holdId, ...amount }));
         const lost = this.#ended.slice(-step.holds);
-        const holds = [...held.slice(0, 1), ...lost].map((amount) => ({
-          ...amount,
-          month:
-            this.#sent.find(({ request }) => request.holdId === amount.holdId)?.month ?? monthOf(this.#stage.clock.now),
-          budgetIds: this.#truth.keys.find(({ keyHash }) => keyHash === amount.keyHash)?.budgetIds ?? [],
-        }));
+        const holds = [...held.slice(0, 1), ...lost].map((amount) => {
+          const sent = this.#sent.find(({ request }) => request.holdId === amount.holdId);
+          return { ...amount, month: sent?.month ?? monthOf(this.#stage.clock.now), budgetIds: sent?.budgetIds ?? [] };
+        });
         await this.#drivers.both('admit', (state) =>
           state.admitDeclared(shard, 'another', { leaseMs, holds, charges: [] }),
         );
@@ -196,6 +187,11 @@ class HistoryRun {
       if (!stored.holds.has(holdId)) this.#ended.push({ holdId, ...amount });
     }
     expectSums(stored);
+    // Otherwise the ledger would book a charge to another tag than the one whose budget admitted it.
+    for (const [holdId, { budgetIds }] of stored.holds) {
+      const sent = this.#sent.find(({ request }) => request.holdId === holdId);
+      expect(budgetIds, 'held in other budgets than the reference names').toEqual(sent?.budgetIds);
+    }
     for (const holdId of stored.notes.keys()) {
       if (this.#before?.notes.has(holdId)) continue;
       expect(this.#charged.has(holdId), 'a hold charged twice').toBe(false);
@@ -303,17 +299,19 @@ class HistoryRun {
         (state: State) =>
           state.redeem(request),
     );
-    const taken: { readonly key: KeyTruth | undefined; readonly holdId: string; readonly amountNusd: bigint }[] = [];
+    const taken: (KeyAmount & { readonly holdId: string })[] = [];
     for (const [at, reply] of (await this.#drivers.together('redeem', calls)).entries()) {
       const sent = requests[at]?.sent;
       if (sent === undefined) continue;
       const { holdId, right, amountNusd } = sent.request;
-      const available = availableIn(this.#before, sent.key, monthOf(now), taken);
-      if (reply?.result === 'admitted') sent.month ??= reply.month;
+      const { key } = sent;
+      const budgetIds = this.#rights.budgetIdsOf(right, key);
+      const available = availableIn(this.#before, { key, budgetIds }, monthOf(now), taken);
       const isKnown = this.#before?.holds.has(holdId) || taken.some((other) => other.holdId === holdId);
       if (reply?.result === 'admitted' && !isKnown) {
-        const { heldNusd = amountNusd } = reply;
-        taken.push({ key: sent.key, holdId, amountNusd: heldNusd });
+        const { heldNusd = amountNusd, month } = reply;
+        Object.assign(sent, { month: sent.month ?? month, budgetIds });
+        taken.push({ key, budgetIds, holdId, amountNusd: heldNusd });
         expect(heldNusd >= amountNusd && heldNusd <= available.walletNusd, 'held too little or too much').toBe(true);
         expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
         for (const nusd of available.budgetsNusd) expect(amountNusd, 'beyond a budget').toBeLessThanOrEqual(nusd);
@@ -338,6 +336,7 @@ class HistoryRun {
     const sent: Sent = {
       key,
       month: undefined,
+      budgetIds: this.#rights.budgetIdsOf(right, key),
       request: {
         shard,
         right,
@@ -360,7 +359,7 @@ class HistoryRun {
       const { holdId, amountNusd } = each.request;
       // A broker that retries a settlement sends an identical one.
       const charge = (amountNusd * BigInt(percent)) / 100n;
-      const settlement = this.#settlements.get(holdId) ?? this.#settlement(each, charge, tokens);
+      const settlement = this.#settlements.get(holdId) ?? settlementFor(each, charge, tokens);
       this.#settlements.set(holdId, settlement);
       this.#closedUntil.set(holdId, this.#stage.clock.now + endedIsRememberedMs);
       return [settlement];
@@ -369,18 +368,6 @@ class HistoryRun {
       told: (await state.settle(settlement)) !== undefined,
     }));
     await this.#drivers.together('settle', calls);
-  }
-
-  #settlement({ request: { holdId }, key, month }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {
-    const charge: Charge = {
-      holdId,
-      keyHash: key?.keyHash,
-      chargeNusd: chargeNusd.toString(),
-      month: month ?? '2026-12',
-    };
-    const entry = { payload: JSON.stringify(charge), mac: `mac of ${holdId}` };
-    const isRelease = chargeNusd === 0n && usedTokens === 0;
-    return settlementOf({ shard, holdId, chargeNusd, usedTokens, entry: isRelease ? undefined : entry });
   }
 
   async #readSettlements(limit: number): Promise<number> {

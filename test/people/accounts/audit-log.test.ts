@@ -92,7 +92,7 @@ describe("a workspace's audit log", () => {
     const csv = await owner.get(at('/audit'), { accept: 'text/csv' });
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(csv.text.split('\r\n')[0]).toBe(
-      'id,at,actor,actor_account_id,act,account_id,workspace_id,details,actor_email,account_email,workspace_name,key_name,invited_email',
+      'id,at,actor,actor_account_id,act,account_id,workspace_id,details,actor_email,account_email,workspace_name,key_name,tag,invited_email',
     );
     expect(csv.text.trim().split('\r\n')).toHaveLength(19);
     // The log itself holds no names.
@@ -149,6 +149,7 @@ describe("a workspace's audit log", () => {
     const budgets = `/workspaces/${id}/budgets`;
     const ofBen = (await owner.send('PUT', budgets, { limit_usd: 7, member_id: benId })).json;
     const ofKey = (await owner.send('PUT', budgets, { limit_usd: 3, key_id: key.id })).json;
+    const ofTag = (await owner.send('PUT', budgets, { limit_usd: 2, tag: 'R&D' })).json;
     for (const budget of [ofBen, ofKey])
       expect((await owner.send('DELETE', `${budgets}/${budget.id}`)).status).toBe(204);
     await owner.post(`/workspaces/${id}/invitations`, { email: 'new@people.example', role: 'viewer' });
@@ -170,7 +171,8 @@ describe("a workspace's audit log", () => {
         account_email: ben.email,
         actor_email: ann.email,
       },
-      { act: 'budget_set', details: { ...budgetOf(ofKey, 'key', 3), key_id: key.id }, key_name: 'tower' },
+      { act: 'budget_set', details: budgetOf(ofTag, 'tag', 2), tag: 'R&D', account_email: null },
+      { act: 'budget_set', details: { ...budgetOf(ofKey, 'key', 3), key_id: key.id }, key_name: 'tower', tag: null },
       { act: 'budget_set', details: budgetOf(ofBen, 'member', 7), account_email: ben.email },
       { act: 'budget_settings_set' },
       { act: 'budget_settings_set' },

@@ -115,7 +115,7 @@ it('passing 50, 80 and 100 percent sends one mail to owner and admins and one si
     type: 'budget.alert',
     text: expect.stringContaining('The monthly budget of the workspace "Team" has passed 50 %.'),
     workspace: { id: team.id, name: 'Team' },
-    ...{ person: null, key: null },
+    ...{ person: null, key: null, tag: null },
     budget: { id: expect.any(String), scope: 'workspace', limit_usd: 10, spent_usd: expect.any(Number) },
     percent: 50,
     month: month(),

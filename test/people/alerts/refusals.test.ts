@@ -125,7 +125,7 @@ await describeStage(
         text: expect.stringContaining('refused a request'),
         workspace: { id, name: 'Team & <Co>' },
         person: { id: member.accountId, email: member.email },
-        key: null,
+        ...{ key: null, tag: null },
         budget: { id: expect.any(String), scope: 'member', limit_usd: 0.001, spent_usd: expect.any(Number) },
         percent: expect.any(Number),
         month: new Date().toISOString().slice(0, 7),
@@ -150,6 +150,24 @@ await describeStage(
       const told = () =>
         mailbox.received.filter(({ to, subject }) => to === owner.email && subject.includes('refused'));
       await until(async () => told().length === 2, 'the second mail to the owner');
+    });
+
+    it('by the budget of a tag are told to the owner and by webhook, with the tag, and are counted', async () => {
+      const { mailbox } = suite.standIns;
+      const { owner, member, key, keyId, put, events, refusals } = await team();
+      const tagged = await send('PATCH', url(`/keys/${keyId}`), { headers: member.session, body: { tag: 'R&D' } });
+      expect(tagged.status, tagged.text).toBe(200);
+      await put('/budgets', { limit_usd: 0.001, tag: 'R&D' });
+      expect([await byKey(key, body(1000)), await byTicket(key, body(1000))]).toEqual([402, 402]);
+      await until(async () => events().length > 0, 'the event of the refusal');
+      expect(events()[0]).toMatchObject({
+        ...{ type: 'budget.refusal', person: null, key: null, tag: 'R&D' },
+        budget: { scope: 'tag', limit_usd: 0.001, spent_usd: 0 },
+      });
+      const { text } = await mailbox.newest(owner.email, 'refused a request');
+      expect(text).toContain('budget of the tag "R&D" in the workspace "Team & <Co>"');
+      await until(async () => (await refusals(owner))[0]?.count === 2, 'both refusals are counted');
+      expect(await refusals(member)).toMatchObject([{ key_id: keyId, status: 402, kind: 'tag_budget', count: 2 }]);
     });
 
     it('reach Slack and Teams as messages in which a name is only text', async () => {

@@ -43,7 +43,7 @@ describe('where loopback is allowed', async () => {
       type: 'budget.alert.test',
       text: expect.stringContaining('This is a test of the webhook'),
       workspace: { id, name: expect.any(String) },
-      ...{ person: null, key: null },
+      ...{ person: null, key: null, tag: null },
       budget: { id: expect.any(String), scope: 'workspace', limit_usd: 10, spent_usd: 8 },
       percent: 80,
       month: new Date().toISOString().slice(0, 7),

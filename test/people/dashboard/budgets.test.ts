@@ -18,7 +18,7 @@ async function spend({ service }: Stage, keyId: string, usd: number): Promise<vo
 /** The default workspace of a person with two keys, one of which has a long name, and a member. */
 async function workspaceOf(stage: Stage, owner: SignedUp, guest: SignedUp) {
   const page = await stage.open('/budgets', { as: owner });
-  const send = async (path: string, data: object, method: 'post' | 'put' = 'post') => {
+  const send = async (path: string, data: object, method: 'post' | 'put' | 'patch' = 'post') => {
     const answer = await page.request[method](`/v1${path}`, { data });
     expect(answer.ok(), await answer.text()).toBe(true);
     return answer.json();
@@ -31,7 +31,11 @@ async function workspaceOf(stage: Stage, owner: SignedUp, guest: SignedUp) {
   const { token } = await send(`/workspaces/${id}/invitations`, { email: guest.email, role: 'member' });
   const theirs = await stage.open('/budgets', { as: guest });
   expect((await theirs.request.post('/v1/invitations/accept', { data: { token } })).status()).toBe(200);
-  return { page, theirs, id, keys, setBudget: (body: object) => send(`/workspaces/${id}/budgets`, body, 'put') };
+  const tagKeys = async (tag: string): Promise<void> => {
+    for (const key of keys) await send(`/keys/${key}`, { tag }, 'patch');
+  };
+  const setBudget = (body: object) => send(`/workspaces/${id}/budgets`, body, 'put');
+  return { page, theirs, id, keys, tagKeys, setBudget };
 }
 
 async function chooseOfWebhook(page: Page, action: string): Promise<void> {
@@ -82,6 +86,41 @@ await describeDashboard('budgets', (stage) => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await ofKey.waitFor({ state: 'detached' });
+  });
+
+  it('are set for a tag of keys, changed and removed', async () => {
+    const { page, keys, tagKeys } = await workspaceOf(stage, await stage.person(), await stage.person(0));
+    await page.reload();
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('radio', { name: 'Tag' }).isDisabled()).toBe(true);
+    await tagKeys('R&D');
+    await page.reload();
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
+    await dialog.getByRole('radio', { name: 'Tag' }).check();
+    await dialog.getByLabel('Tag', { exact: true }).and(page.locator('select')).selectOption('R&D');
+    await dialog.getByLabel('Limit ($ per month)').fill('5');
+    await dialog.getByRole('button', { name: 'Set budget' }).click();
+    const row = page.getByRole('row', { name: /R&D.*Tag.*\$0\.00.*of \$5\.00/ });
+    await row.waitFor();
+    // Each tag has one.
+    await page.getByRole('button', { name: 'Set budget' }).click();
+    expect(await dialog.getByRole('radio', { name: 'Tag' }).isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    // What the keys spent before, or spend without the tag, is not its.
+    await spend(stage, keys[0], 4.9);
+    await page.reload();
+    await row.waitFor();
+    await page.getByRole('button', { name: 'Actions for R&D' }).click();
+    await page.getByRole('menuitem', { name: 'Change limit' }).click();
+    await dialog.getByLabel('Limit ($ per month)').fill('7');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /R&D.*of \$7\.00/ }).waitFor();
+    await page.getByRole('button', { name: 'Actions for R&D' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByText('R&D: a month may then cost any amount that the balance covers.').waitFor();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('No budgets in this workspace yet').waitFor();
   });
 
   it('are set for a member who is loaded only after the dialog has opened', async () => {
@@ -191,7 +230,7 @@ await describeDashboard('budgets', (stage) => {
 
   it('look good while empty, and with long names and budgets that are used up', async () => {
     const [owner, guest] = [await stage.person(), await stage.person(0)];
-    const { page, id, keys, setBudget } = await workspaceOf(stage, owner, guest);
+    const { page, id, keys, tagKeys, setBudget } = await workspaceOf(stage, owner, guest);
     const widths = [390, 1440];
     await expectGoodLooks(stage, {
       ...{ name: 'budgets-empty', path: '/budgets', as: owner, widths },
@@ -201,6 +240,11 @@ await describeDashboard('budgets', (stage) => {
     await setBudget({ limit_usd: 50, key_id: keys[0] });
     await setBudget({ limit_usd: 40, key_id: keys[1] });
     await setBudget({ limit_usd: 10, member_id: guest.accountId });
+    await tagKeys('Research and development');
+    await setBudget({ limit_usd: 30, tag: 'Research and development' });
+    await tagKeys('long-'.repeat(20));
+    await setBudget({ limit_usd: 20, tag: 'long-'.repeat(20) });
+    await tagKeys('Sales');
     await spend(stage, keys[0], 30);
     await spend(stage, keys[1], 41);
     const hook = { data: { url: `https://hooks.example.com/${'long-'.repeat(40)}` } };
@@ -214,6 +258,7 @@ await describeDashboard('budgets', (stage) => {
     });
     await page.reload();
     await page.getByRole('button', { name: 'Set budget' }).click();
+    await page.getByRole('radio', { name: 'Tag' }).check();
     await keepPicture(page, 'budgets-dialog');
   });
 });

@@ -55,6 +55,12 @@ const limits: readonly Limit[] = [
   { what: 'the limit of a key', status: 402, limitUsd: 0.00000001 },
   { what: 'the budget of a workspace', status: 402, sql: budgetOf('member_id', 'id, null, 1 from workspaces') },
   { what: 'the budget of a member', status: 402, sql: budgetOf('member_id', 'id, account_id, 1 from workspaces') },
+  {
+    what: 'the budget of a tag',
+    status: 402,
+    sql: `with tagged as (update api_keys set tag = 'R&D', generation = generation + 1 where account_id = $1)
+      ${budgetOf('tag_id', `id, encode(substr(sha256(convert_to('sotto tag ' || id || ' R&D', 'UTF8')), 1, 16), 'hex')::uuid, 1 from workspaces`)}`,
+  },
   { what: 'the budget of a key', status: 402, sql: budgetOf('key_id', 'workspace_id, id, 1 from api_keys') },
   { what: 'requests per minute', status: 429, sql: limited('limit_requests = 0') },
   { what: 'tokens per minute', status: 429, sql: limited('limit_tokens = 1') },

@@ -75,6 +75,37 @@ const budgets: readonly Mutant[] = [
   ),
 ];
 
+const ofTags = 'apps/control/src/ledger/tag-budgets.integration.test.ts';
+const inControl = (file: string, tests: Mutant['tests'] = [ofTags]) => ({
+  ...{ folder: 'tags', tests },
+  file: `apps/control/src/${file}`,
+});
+/** A charge counts for the tag that its key had when the request was admitted, and no other. */
+const tags: readonly Mutant[] = [
+  ...mutantsAt(inControl('ledger/budget-months.ts'), [
+    [
+      'one row of a key',
+      'sum(t.nusd) from unnest($1::uuid[], $2::text[], $3::bigint[]) as t (key_id, month, nusd)\n',
+      'max(t.nusd) from unnest($1::uuid[], $2::text[], $3::bigint[]) as t (key_id, month, nusd)\n',
+    ],
+    ['each tag apart', '${each.month} ${each.tagId}', '${each.month}'],
+    ['budgets of the tag', ' and (b.tag_id is null or b.tag_id = t.tag_id)', ''],
+    ['other budgets count no tag', 'where b.tag_id is null and k.workspace_id', 'where k.workspace_id'],
+    ['named by the key', '...(tagId === undefined ? [] : [stateIdOf({ ...of, tag_id: tagId })]),', ''],
+  ]),
+  ...mutantsAt(inControl('shards/epoch-ledger.ts'), [
+    ['rebuilt', 'budgetIdsOf(row, ref.tagId)', 'budgetIdsOf(row, undefined)'],
+  ]),
+  ...mutantsAt(inControl('keys/key-store.ts'), [
+    ['tickets of before', 'case when ${retagged} then 1 else $4 end', '$4'],
+    ['tickets of the same tag', "'($6 and tag is distinct from $7)'", "'$6'"],
+  ]),
+  ...mutantsAt(inControl('ledger/budget-alerts.ts', ['apps/control/src/usage/refusals.integration.test.ts']), [
+    ['refused by the tag of before', ' and coalesce(k.untagged_at <= $4, true)', ''],
+    ['refused by a tag', 'b.tag = k.tag', 'b.tag is not null'],
+  ]),
+];
+
 /** How charges are gathered into a booking, and what a shard is told of it. */
 const booking: readonly Mutant[] = [
   ...mutantsAt(
@@ -138,4 +169,4 @@ const booking: readonly Mutant[] = [
   ),
 ];
 
-export const moneyMutants: readonly Mutant[] = [...whoPays, ...budgets, ...booking];
+export const moneyMutants: readonly Mutant[] = [...whoPays, ...budgets, ...tags, ...booking];

@@ -65,8 +65,8 @@ export async function redeem(
 const shownRate = (rate: RateStatus, { estimatedTokens }: Pick<HoldOrder, 'estimatedTokens'>): RateStatus =>
   estimatedTokens > rate.limitTokens ? { ...rate, remainingTokens: rate.limitTokens } : rate;
 
-/** The money that does not cover a request, and the advice to the caller. */
-type Source = readonly [what: string, remedy: string];
+/** The money that does not cover a request, the advice to the caller, and what is left if the caller may know it. */
+type Source = readonly [what: string, remedy: string, leftNusd?: Nusd | undefined];
 
 const balance: Source = ['the balance', 'Add to the balance, or'];
 
@@ -75,17 +75,23 @@ function sourceOf(reply: Extract<RedeemReply, { readonly result: 'insufficient' 
     case 'wallet':
       return balance;
     case 'key':
-      return ["the key's credit limit", "Raise the limit, as far as the workspace's policy allows, or"];
+      return ["the key's credit limit", "Raise the limit, as far as the workspace's policy allows, or", reply.leftNusd];
     case 'budget':
       return [
         describeBudget(reply.budget),
         'The page Budgets shows what is left. Ask an owner or admin of the workspace to raise it, or',
+        reply.budget.leftNusd,
       ];
     default:
       return reply satisfies never;
   }
 }
 
-const needed = (amountNusd: Nusd, [what, remedy]: Source): string =>
-  `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${what} does not cover. ` +
-  `${remedy} send a smaller \`max_completion_tokens\`.`;
+function needed(amountNusd: Nusd, [what, remedy, leftNusd]: Source): string {
+  const left =
+    leftNusd === undefined ? '' : `: ${nusdToUsd(leftNusd < 0n ? 0n : leftNusd)} USD is left, beside running requests`;
+  return (
+    `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${what} does not cover${left}. ` +
+    `${remedy} send a smaller \`max_completion_tokens\`.`
+  );
+}

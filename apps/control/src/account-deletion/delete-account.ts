@@ -80,7 +80,7 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
       'select id from workspaces where account_id = $1 and deleted_at is null',
       of,
     );
-    // Names are what the user wrote. Ids stay, because usage refers to them.
+    // Names and tags are what the user wrote. Ids stay, because usage refers to them.
     await client.query(
       "update workspaces set deleted_at = coalesce(deleted_at, now()), name = 'Deleted workspace' where account_id = $1",
       of,
@@ -89,6 +89,10 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
       where: 'b.workspace_id in (select id from workspaces where account_id = $1)',
       values: of,
     });
+    await client.query(
+      'update budgets set tag = null where tag is not null and workspace_id in (select id from workspaces where account_id = $1)',
+      of,
+    );
     for (const table of ['workspace_webhooks', 'workspace_invitations', 'workspace_members'])
       await client.query(
         `delete from ${table} where workspace_id in (select id from workspaces where account_id = $1)`,

@@ -139,6 +139,7 @@ function alertEvent(alert: AlertNow, origin: string): AlertEvent {
     workspace: { id: alert.workspace_id, name: alert.workspace },
     person: personId === null ? null : { id: personId, email: alert.member_email ?? alert.key_creator_email },
     key: alert.key_id === null ? null : { id: alert.key_id, name: alert.key_name ?? '' },
+    tag: alert.tag,
     budget: {
       id: alert.budget_id,
       scope: scopeOf(alert),

@@ -18,6 +18,8 @@ const alert = {
     key_creator_email: null,
     member_id: null,
     member_email: null,
+    tag_id: null,
+    tag: null,
   },
 };
 

@@ -14,7 +14,7 @@ export interface AlertWords {
 export function wordsOf(alert: AlertNow): AlertWords {
   const { workspace, percent, month } = alert;
   const scope = scopeOf(alert);
-  const limited = alert.key_name ?? alert.member_email;
+  const limited = alert.key_name ?? alert.member_email ?? alert.tag;
   const budget = `budget of the ${scope}${limited === null ? '' : ` ${quoted(limited)}`}`;
   const name = quoted(workspace);
   const whose = `The monthly ${budget}${scope === 'workspace' ? ` ${name}` : ` in the workspace ${name}`}`;

@@ -59,7 +59,7 @@ export function buildAlerts({ sessionSecrets, ...deps }: AlertsDependencies): Do
               type: 'budget.alert.test',
               text: `This is a test of the webhook of the workspace "${oneLine(name)}". Its alerts of budgets come here.`,
               workspace: { id, name },
-              ...{ person: null, key: null },
+              ...{ person: null, key: null, tag: null },
               budget: { id: randomUUID(), scope: 'workspace', limit_usd: 10, spent_usd: 8 },
               ...{ percent: 80, month: monthOf(now()), url: `${deps.origin}/budgets` },
             },

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import type { alertDeliveries, budgetAlerts } from '../database/workspace-schema.ts';
-import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth } from '../ledger/budget-months.ts';
+import { type BudgetOwner, largestSum, oldestMonth, spentOf } from '../ledger/budget-months.ts';
 
 export type Channel = 'mail' | 'webhook';
 
@@ -88,6 +88,8 @@ export type AlertNow = SqlRow<typeof budgetAlerts, 'percent' | 'month' | 'budget
     spent_nusd: string;
     member_email: string | null;
     key_name: string | null;
+    /** The tag of the keys that the budget limits. */
+    tag: string | null;
     /** Who created the key that the budget limits. */
     key_creator_id: string | null;
     key_creator_email: string | null;
@@ -98,11 +100,10 @@ export type AlertNow = SqlRow<typeof budgetAlerts, 'percent' | 'month' | 'budget
 /** Returns an alert, unless its budget has been removed since, or its workspace deleted or handed over. */
 export async function readAlert(pool: pg.Pool, { alertId, recipientId }: Delivery): Promise<AlertNow | undefined> {
   const { rows } = await pool.query<AlertNow>(
-    `select a.percent, a.month, a.budget_id, a.account_id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd,
+    `select a.percent, a.month, a.budget_id, a.account_id, b.workspace_id, b.member_id, b.key_id, b.tag_id, b.tag, b.limit_nusd,
        w.name as workspace, mu.email as member_email, bk.name as key_name, bk.created_by as key_creator_id,
        cu.email as key_creator_email, ru.email as recipient,
-       (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
-        where m.month = a.month and ${keysOfBudget('w.account_id')}) as spent_nusd
+       (select ${largestSum}::text from ${spentOf('w.account_id')} where m.month = a.month) as spent_nusd
      from budget_alerts a join budgets b on b.id = a.budget_id and b.limit_nusd is not null
      join workspaces w on w.id = b.workspace_id and w.account_id = a.account_id and w.deleted_at is null
      left join accounts ma on ma.id = b.member_id left join auth_user mu on mu.id = ma.user_id

@@ -8,9 +8,11 @@ export interface AlertEvent {
   /** The alert in a few sentences. */
   readonly text: string;
   readonly workspace: { readonly id: string; readonly name: string };
-  /** Whose keys the budget limits, or who created the key that it limits. Null: all of the workspace. */
+  /** Whose keys the budget limits, or who created the key that it limits. Null: the budget limits neither. */
   readonly person: { readonly id: string; readonly email: string | null } | null;
   readonly key: { readonly id: string; readonly name: string } | null;
+  /** The tag of the keys that the budget limits. */
+  readonly tag: string | null;
   readonly budget: {
     readonly id: string;
     readonly scope: BudgetScope;

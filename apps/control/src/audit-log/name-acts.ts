@@ -24,6 +24,7 @@ const selects: Readonly<Record<ActReader['kind'], readonly string[]>> = {
     `${accounts} where a.id = any($1::uuid[])`,
     'select id, name from workspaces where id = any($1::uuid[]) and id = $2',
     'select id, name from api_keys where id = any($1::uuid[]) and workspace_id = $2',
+    'select id, tag from budgets where id = any($1::uuid[]) and workspace_id = $2 and tag is not null',
     'select id, email from workspace_invitations where id = any($1::uuid[]) and workspace_id = $2',
   ],
   person: [

@@ -110,7 +110,7 @@ async function nameRows(pool: pg.Pool, reader: ActReader, rows: readonly Row[]):
     reader,
     rows.flatMap((row) => [
       ...[actorOf(row, reader), row.account_id, row.workspace_id],
-      ...[row.details.key_id, row.details.invitation_id],
+      ...[row.details.key_id, row.details.budget_id, row.details.invitation_id],
     ]),
   );
   return rows.map((row) => toAnswer(row, reader, names));
@@ -127,6 +127,7 @@ const toAnswer = (row: Row, reader: ActReader, names: ActNames): ActAnswer => {
     account_email: nameOf(row.account_id),
     workspace_name: nameOf(row.workspace_id),
     key_name: nameOf(row.details.key_id),
+    tag: nameOf(row.details.budget_id),
     invited_email: nameOf(row.details.invitation_id),
   });
 };

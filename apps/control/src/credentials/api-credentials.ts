@@ -7,6 +7,7 @@ import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import { heldExpiry } from '../database/held-rules.ts';
 import type { accounts, apiKeys, workspaces } from '../database/schema.ts';
+import { tagIdOf } from '../ledger/tag-id.ts';
 import { bearerId, sessionIdOf } from '../limits/credential-ids.ts';
 import type { VerifyCredentials } from '../limits/verified-credentials.ts';
 import type { Auth } from '../sessions/auth.ts';
@@ -87,7 +88,7 @@ function hashOfKey(request: FastifyRequest): string | undefined {
 
 type Row = SqlRow<
   typeof apiKeys,
-  'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models'
+  'id' | 'kind' | 'hash' | 'account_id' | 'workspace_id' | 'generation' | 'allowed_models' | 'tag'
 > &
   SqlRow<typeof accounts, 'wallet_id'> &
   SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & {
@@ -173,7 +174,7 @@ async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | un
 /** Reads the key with this secret. A key that was rotated has the secrets in `key_secrets`, and no other. */
 async function readKey(pool: pg.Pool, secret: string): Promise<Row | undefined> {
   const { rows } = await pool.query<Row>(
-    `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, w.preferences, w.version,
+    `select k.id, k.kind, k.hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.allowed_models, k.tag, w.preferences, w.version,
        w.policy_models, case when k.disabled_at is not null then 'disabled' when ${heldExpiry} <= now() then 'expired' end as closed,
        exists (select from wallets where wallets.account_id = a.id) as is_wallet
      from api_keys k join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
@@ -193,6 +194,7 @@ function toPresented(row: Row): PresentedKey {
     kind: row.kind,
     accountId: row.account_id,
     workspaceId: row.workspace_id,
+    tagId: tagIdOf(row.workspace_id, row.tag),
     walletId: row.wallet_id,
     generation: generationOf(row.generation, Number(row.version)),
     preferences: preferencesSchema.parse(row.preferences),

@@ -134,6 +134,8 @@ export const apiKeys = pgTable(
     allowedModels: text('allowed_models').array(),
     /** What its costs are grouped by, such as a cost centre. */
     tag: text('tag'),
+    /** When the key last lost a tag. What was refused until then may have been refused by the budget of that tag. */
+    untaggedAt: instant('untagged_at'),
     createdAt: createdAt(),
     lastUsedAt: instant('last_used_at'),
     expiresAt: instant('expires_at'),
@@ -167,7 +169,7 @@ export const keySecrets = pgTable(
 );
 
 /**
- * Monthly limits: of a workspace, of a member's keys in it, or of one key. A removed budget has no limit. Its row stays, so that its
+ * Monthly limits: of a workspace, of a member's keys in it, of its keys with a tag, or of one key. A removed budget has no limit. Its row stays, so that its
  * version never falls.
  */
 export const budgets = pgTable(
@@ -177,6 +179,9 @@ export const budgets = pgTable(
     workspaceId: workspaceId(),
     memberId: uuid('member_id').references(() => accounts.id),
     keyId: uuid('key_id').references(() => apiKeys.id),
+    /** `tagIdOf` names it, also after its word was deleted. */
+    tagId: uuid('tag_id'),
+    tag: text('tag'),
     limitNusd: nusd('limit_nusd'),
     /** Whether it follows the workspace’s budget for members. */
     isDefault: boolean('is_default').notNull().default(false),
@@ -187,13 +192,13 @@ export const budgets = pgTable(
     createdAt: createdAt(),
   },
   (table) => [
-    unique('budgets_scope').on(table.workspaceId, table.memberId, table.keyId).nullsNotDistinct(),
-    check('budgets_one_scope', sql`${table.memberId} is null or ${table.keyId} is null`),
+    unique('budgets_scope').on(table.workspaceId, table.memberId, table.keyId, table.tagId).nullsNotDistinct(),
+    check('budgets_one_scope', sql`num_nonnulls(${table.memberId}, ${table.keyId}, ${table.tagId}) <= 1`),
     index('budgets_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`),
   ],
 );
 
-/** The charges of a key by the UTC month of their holds, `YYYY-MM`. A budget has spent the sum of such charges. */
+/** The charges of a key by the UTC month of their holds, `YYYY-MM`. A budget that is not of a tag has spent the sum of such charges. */
 export const keyMonths = pgTable(
   'key_months',
   {
@@ -204,6 +209,21 @@ export const keyMonths = pgTable(
     spentNusd: nusd('spent_nusd').notNull(),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.month] })],
+);
+
+/**
+ * The charges of an account's requests by the tag that their key had when they began, and by month, as `key_months` has them by key. A
+ * later change of the tag moves nothing, so a sum never falls.
+ */
+export const tagMonths = pgTable(
+  'tag_months',
+  {
+    accountId: accountId(),
+    tagId: uuid('tag_id').notNull(),
+    month: text('month').notNull(),
+    spentNusd: nusd('spent_nusd').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.tagId, table.month] })],
 );
 
 /** A movement of money. Append-only, as are its entries: the database rejects updates and deletes. */

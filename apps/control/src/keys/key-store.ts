@@ -21,7 +21,7 @@ interface KeyRules {
   readonly limitTokens: number | null;
 }
 
-/** What its usage is grouped by. Brokers never learn it. */
+/** What its usage is grouped by, and a budget may limit. Brokers never learn it. */
 interface Tagged {
   readonly tag?: string | null | undefined;
 }
@@ -49,7 +49,7 @@ export interface KeyChange extends SentRules, Tagged {
 
 type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
-  'account_id' | 'hash' | 'funds_version' | 'generation' | 'projected_generation'
+  'account_id' | 'hash' | 'funds_version' | 'generation' | 'projected_generation' | 'untagged_at'
 > & { old_secrets: readonly { readonly preview: string; readonly ends_at: string }[] };
 
 /** With the rules that hold, which may be stricter than the key's own. */
@@ -107,15 +107,15 @@ export function listKeys(
 }
 
 /**
- * Changes a key. Returns undefined if it was revoked. A new name, tag or lock does not raise the generation, so its
- * tickets stay valid.
+ * Changes a key. Returns undefined if it was revoked. A new name or lock does not raise the generation, so its tickets stay valid. A new
+ * tag does: a ticket names the owner of its charge with the tag of then, and must count in no other tag's budget.
  */
 export async function updateKey(
   client: pg.PoolClient,
   keyId: string,
   change: KeyChange,
 ): Promise<KeyAnswer | undefined> {
-  const { name, creditLimitNusd, isDisabled, lockedFields } = change;
+  const { name, tag, creditLimitNusd, isDisabled, lockedFields } = change;
   const rules = Object.entries({
     credit_limit_nusd: creditLimitNusd,
     openai_compatible: change.openaiCompatible,
@@ -124,25 +124,25 @@ export async function updateKey(
     limit_requests: change.limitRequests,
     limit_tokens: change.limitTokens,
   }).filter(([, value]) => value !== undefined);
-  const words = [
-    ...(change.tag === undefined ? [] : [['tag', change.tag] as const]),
-    ...(lockedFields === undefined ? [] : [['locked_fields', lockedFields] as const]),
-  ];
-  const set = [...rules, ...words];
+  const set = lockedFields === undefined ? rules : [...rules, ['locked_fields', lockedFields] as const];
   const { rowCount } = await client.query(
     `update api_keys set name = coalesce($2, name),
        disabled_at = case when $3::boolean is null then disabled_at when $3 then coalesce(disabled_at, now()) end,
-       ${set.map(([column], at) => `${column} = $${at + 6},`).join(' ')}
-       generation = generation + $4, funds_version = funds_version + $5
+       ${set.map(([column], at) => `${column} = $${at + 8},`).join(' ')}
+       tag = case when $6 then $7 else tag end, untagged_at = case when ${retagged} and tag is not null then now() else untagged_at end,
+       generation = generation + case when ${retagged} then 1 else $4 end, funds_version = funds_version + $5
      where id = $1 and revoked_at is null`,
     [
       ...[keyId, name ?? null, isDisabled ?? null],
       ...[rules.length > 0 || isDisabled !== undefined ? 1 : 0, creditLimitNusd === undefined ? 0 : 1],
+      ...[tag !== undefined, tag ?? null],
       ...set.map(([, value]) => value),
     ],
   );
   return rowCount === 0 ? undefined : readKey(client, keyId);
 }
+
+const retagged = '($6 and tag is distinct from $7)';
 
 /** Most secrets of a key that work at the same time. */
 const maxSecrets = 5;

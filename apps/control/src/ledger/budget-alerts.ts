@@ -57,8 +57,10 @@ const uncertainMs = 30_000;
 
 /**
  * Notes the first refusal of the present month by each of these budgets, with its deliveries. Of two callers, only one inserts the row. A
- * change of a limit holds the lock of the paying account, and is either seen here or removes this alert. Skips a budget whose change brokers do not know yet, or learned only shortly before `readAt`, the ms since 1970
- * when the counts were read. So what the earlier limit refused alerts nobody. A budget in its first version has no earlier limit.
+ * change of a limit holds the lock of the paying account, and is either seen here or removes this alert. Skips a budget whose change
+ * brokers do not know yet, or learned only shortly before `readAt`, the ms since 1970 when the counts were read, and the budget of a tag
+ * for which the key gave up another meanwhile. So what the earlier limit, or the budget of the earlier tag, refused alerts nobody. A
+ * budget in its first version has no earlier limit.
  */
 export async function noteRefusals(
   client: pg.PoolClient,
@@ -79,7 +81,8 @@ export async function noteRefusals(
      join budgets b on b.workspace_id = k.workspace_id and b.limit_nusd is not null and case t.kind
        when 'key_budget' then b.key_id = k.id
        when 'member_budget' then b.member_id = k.created_by
-       else b.key_id is null and b.member_id is null end
+       when 'tag_budget' then b.tag = k.tag and coalesce(k.untagged_at <= $4, true)
+       else b.key_id is null and b.member_id is null and b.tag_id is null end
      where b.version = 1 or (b.projected_version = b.version and b.projected_at <= $4)
      order by 1`,
     [

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { drawCharge, type MonthlyGrant, type Nusd } from '@sotto/money';
+import type { BookedMonth } from './budget-months.ts';
 import { ledgerAccounts } from './post-transaction.ts';
 import type { AttributedSettlement, UsedSettlement } from './record-usage.ts';
 
@@ -21,10 +22,10 @@ export interface Postings {
   readonly used: readonly UsedSettlement[];
   readonly spent: ReadonlyMap<string, Nusd>;
   /**
-   * The charges by key and month. It has every settlement with an owner, because one that was booked before may not have reached the
+   * The charges by key, tag and month. It has every settlement with an owner, because one that was booked before may not have reached the
    * state.
    */
-  readonly months: readonly { readonly keyId: string; readonly month: string; readonly chargedNusd: Nusd }[];
+  readonly months: readonly BookedMonth[];
   readonly shortfallNusd: Nusd;
 }
 
@@ -41,7 +42,7 @@ export function postCharges(batch: readonly AttributedSettlement[], fresh: Itera
   let shortfallNusd = 0n;
   for (const { settlement, owner } of batch) {
     const { month } = settlement;
-    if (owner !== undefined) months.push({ keyId: owner.keyId, month, chargedNusd: 0n });
+    if (owner !== undefined) months.push({ keyId: owner.keyId, tagId: owner.tagId, month, chargedNusd: 0n });
     // `delete` also prevents a settlement that is twice in one batch from being booked twice.
     if (!left.delete(settlement.id)) continue;
     const balanceNusd = owner && (balances.get(owner.accountId) ?? payers.balances.get(owner.accountId));
@@ -58,7 +59,7 @@ export function postCharges(batch: readonly AttributedSettlement[], fresh: Itera
       pay(ledgerAccounts.suspense, chargeNusd);
       continue;
     }
-    const { accountId, keyId } = owner;
+    const { accountId, keyId, tagId } = owner;
     const grants = drawnOn.get(accountId) ?? payers.grants.get(accountId) ?? [];
     const drawn = drawCharge({ balanceNusd, grants }, { chargeNusd, month });
     if (grants.length > 0) drawnOn.set(accountId, drawn.grants);
@@ -68,7 +69,7 @@ export function postCharges(batch: readonly AttributedSettlement[], fresh: Itera
     pay(ledgerAccounts.grants, drawn.restoredNusd);
     pay(ledgerAccounts.shortfall, drawn.shortfallNusd);
     spent.set(keyId, (spent.get(keyId) ?? 0n) + chargeNusd);
-    months.push({ keyId, month, chargedNusd: chargeNusd });
+    months.push({ keyId, tagId, month, chargedNusd: chargeNusd });
   }
   const grants = [...drawnOn].flatMap(([accountId, of]) => of.map((grant) => ({ accountId, ...grant })));
   return { transactions, entries, balances, grants, used, spent, months, shortfallNusd };

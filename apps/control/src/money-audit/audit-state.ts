@@ -10,7 +10,7 @@ import type pg from 'pg';
 import type { SqlRow } from '../database/columns.ts';
 import { heldLimit } from '../database/held-rules.ts';
 import type { accounts, apiKeys, budgets } from '../database/schema.ts';
-import { type BudgetOwner, keysOfBudget, largestSum, oldestMonth, stateIdOf } from '../ledger/budget-months.ts';
+import { type BudgetOwner, largestSum, oldestMonth, spentOf, stateIdOf } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
 import { isUsable } from '../projection/projected-rows.ts';
 import type { Finding } from './audit-ledger.ts';
@@ -186,10 +186,9 @@ async function readExpected(
     [accountIds],
   );
   const limits = await pool.query<BudgetRow>(
-    `select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
+    `select b.id, b.workspace_id, b.member_id, b.key_id, b.tag_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
        (select json_object_agg(s.month, s.nusd) from (
-         select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
-         where m.month >= $2 and ${keysOfBudget('w.account_id')} group by m.month) s) as months
+         select m.month, ${largestSum}::text as nusd from ${spentOf('w.account_id')} where m.month >= $2 group by m.month) s) as months
      from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id
      where a.id = any($1::uuid[]) and b.limit_nusd is not null`,
     [accountIds, oldestMonth(Date.now())],

@@ -2,8 +2,9 @@ import { type KeyProjection, sealAccountRef, shardOfWallet, workspaceIdOf } from
 import type { SqlRow } from '../database/columns.ts';
 import { heldCompatible, heldExpiry, heldLimit } from '../database/held-rules.ts';
 import type { accounts, apiKeys, budgets, workspaces } from '../database/schema.ts';
-import { type BudgetOwner, budgetIdsOf, keysOfBudget, largestSum } from '../ledger/budget-months.ts';
+import { type BudgetOwner, budgetIdsOf, largestSum, spentOf } from '../ledger/budget-months.ts';
 import { spendableNusd } from '../ledger/post-transaction.ts';
+import { tagIdOf } from '../ledger/tag-id.ts';
 
 /** The rows of Postgres that are projected into the shared state, and the records that they become there. */
 
@@ -22,7 +23,14 @@ export const workspaceQuery = `
 
 export type KeyRow = Omit<
   SqlRow<typeof apiKeys>,
-  'name' | 'preview' | 'tag' | 'projected_generation' | 'created_at' | 'last_used_at' | 'disabled_at' | 'revoked_at'
+  | 'name'
+  | 'preview'
+  | 'untagged_at'
+  | 'projected_generation'
+  | 'created_at'
+  | 'last_used_at'
+  | 'disabled_at'
+  | 'revoked_at'
 > &
   SqlRow<typeof accounts, 'wallet_id'> & {
     preferences_version: string;
@@ -42,7 +50,7 @@ export const isUsable = `(k.revoked_at is null and k.disabled_at is null and a.d
 
 export const keyQuery = `
   select k.id, k.account_id, k.workspace_id, k.created_by, a.wallet_id, k.kind, k.hash, ${heldLimit} as credit_limit_nusd,
-    k.spent_nusd, k.funds_version, k.generation, ${heldCompatible} as openai_compatible, k.limit_requests, k.limit_tokens,
+    k.spent_nusd, k.funds_version, k.generation, k.tag, ${heldCompatible} as openai_compatible, k.limit_requests, k.limit_tokens,
     k.allowed_models, w.policy_models as workspace_models, ${heldExpiry} as expires_at, w.version as preferences_version, ${isUsable} as is_usable,
     not exists (select from wallets where wallets.account_id = a.id) as counts_refusals,
     (select json_agg(json_build_object('hash', s.hash, 'ends_ms', floor(extract(epoch from s.ends_at) * 1000)))
@@ -56,10 +64,9 @@ export type BudgetRow = BudgetOwner &
 
 /** `$1` is the oldest month. One statement, so that the sums are those of the version. */
 export const budgetQuery = `
-  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
+  select b.id, b.workspace_id, b.member_id, b.key_id, b.tag_id, b.limit_nusd, b.version, w.account_id, a.wallet_id,
     (select json_object_agg(s.month, s.nusd) from (
-      select m.month, ${largestSum}::text as nusd from api_keys k join key_months m on m.key_id = k.id
-      where m.month >= $1 and ${keysOfBudget('w.account_id')} group by m.month) s) as spent
+      select m.month, ${largestSum}::text as nusd from ${spentOf('w.account_id')} where m.month >= $1 group by m.month) s) as spent
   from budgets b join workspaces w on w.id = b.workspace_id join accounts a on a.id = w.account_id`;
 
 /** What the service adds to a key's row. */
@@ -71,6 +78,7 @@ export interface KeyTerms {
 
 /** Returns the record of a key that requests may use. */
 export function keyProjection(row: KeyRow, { accountRefKey, limits }: KeyTerms): KeyProjection {
+  const tagId = tagIdOf(row.workspace_id, row.tag);
   return {
     shard: shardOfWallet(row.wallet_id),
     keyHash: row.hash,
@@ -92,13 +100,14 @@ export function keyProjection(row: KeyRow, { accountRefKey, limits }: KeyTerms):
         accountId: row.account_id,
         workspaceId: row.workspace_id,
         keyId: row.id,
+        tagId,
       }),
     },
     limitFundsNusd: row.credit_limit_nusd === null ? undefined : BigInt(row.credit_limit_nusd) - BigInt(row.spent_nusd),
     fundsVersion: Number(row.funds_version),
     limitRequests: Math.min(row.limit_requests ?? limits.requests, limits.requests),
     limitTokens: Math.min(row.limit_tokens ?? limits.tokens, limits.tokens),
-    budgetIds: budgetIdsOf(row),
+    budgetIds: budgetIdsOf(row, tagId),
     countsRefusals: row.counts_refusals,
   };
 }

@@ -95,7 +95,7 @@ export class Projector {
   async forgetBudgets(workspaceId: string, formerPayerId: string): Promise<void> {
     const { pool, state } = this.#deps;
     const { rows } = await pool.query<BudgetOwner & SqlRow<typeof budgets, 'version'> & { wallet_id: string }>(
-      `select b.workspace_id, b.member_id, b.key_id, b.version, a.id as account_id, a.wallet_id
+      `select b.workspace_id, b.member_id, b.key_id, b.tag_id, b.version, a.id as account_id, a.wallet_id
        from budgets b join accounts a on a.id = $2 where b.workspace_id = $1`,
       [workspaceId, formerPayerId],
     );

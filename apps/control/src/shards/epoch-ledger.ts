@@ -70,7 +70,7 @@ export function postgresEpochLedger({ pool, projector, settler, accountRefKey }:
         refs.flatMap((ref): [AccountRef, AmountOwner][] => {
           const row = byKey.get(ref.keyId);
           if (row?.account_id !== ref.accountId) return [];
-          return [[ref, { walletId: row.wallet_id, keyHash: row.hash, budgetIds: budgetIdsOf(row) }]];
+          return [[ref, { walletId: row.wallet_id, keyHash: row.hash, budgetIds: budgetIdsOf(row, ref.tagId) }]];
         }),
       );
     },

@@ -110,7 +110,7 @@ function toAnswer(row: Group): RefusalsAnswer['data'] {
 const hourAfter = (hour: Date): Date => new Date(hour.getTime() + hourMs);
 
 const statusOf: Record<RefusalKind, 402 | 403 | 429> = {
-  ...{ balance: 402, key_limit: 402, workspace_budget: 402, member_budget: 402, key_budget: 402 },
+  ...{ balance: 402, key_limit: 402, workspace_budget: 402, member_budget: 402, tag_budget: 402, key_budget: 402 },
   ...{ requests: 429, tokens: 429 },
   ...{ model: 403, access: 403, privacy: 403 },
 };

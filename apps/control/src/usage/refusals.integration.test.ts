@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { inTransaction } from '../database/in-transaction.ts';
-import { insertKey } from '../keys/key-store.ts';
+import { insertKey, updateKey } from '../keys/key-store.ts';
 import { done } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { removeBudget, setBudget } from '../workspaces/budget-store.ts';
@@ -133,6 +133,34 @@ it('a refusal that is booked while its budget is set again alerts nobody, and th
   await projectAt(now - 60_000);
   await book(91);
   expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
+});
+
+/**
+ * The state counts a refusal for a key, not for a tag. So a refusal by the budget of the tag that a key had before could alert by that of its
+ * present tag: refused, tagged anew, and read; or read soon after, because the key's record was projected late.
+ */
+it('a refusal by the budget of a tag alerts by that of the key, unless the key gave up another meanwhile', async () => {
+  const { key, owner, alerts } = await limited();
+  const tagged = (tag: string) => inTransaction(pool, (client) => updateKey(client, key.keyId, { tag }));
+  const untaggedAt = (at: number) =>
+    pool.query('update api_keys set untagged_at = $2 where id = $1', [key.keyId, new Date(at)]);
+  const set = (tag: string) => done(setBudget(pool, { ...owner, maxima: usualMaxima }, { limitNusd: 10n, tag }, now));
+  const book = (count: number, readAt = now) =>
+    bookRefusals(pool, [counted(key, count, { kind: 'tag_budget' })], readAt);
+  const { id } = await set('Sales');
+  await tagged('R&D');
+  await book(1);
+  expect(await alerts()).toEqual([]);
+  await tagged('Sales');
+  await book(2, now + 20_000);
+  expect(await alerts()).toEqual([]);
+  await untaggedAt(now);
+  await book(3, now + 29_999);
+  expect(await alerts()).toEqual([]);
+  await book(4, now + 30_000);
+  // To the owner. No member is limited.
+  expect(await alerts()).toEqual([{ percent: 0, deliveries: '1' }]);
+  expect((await pool.query('select 1 from budget_alerts where budget_id = $1', [id])).rowCount).toBe(1);
 });
 
 it('a refusal of another month alerts nobody', async () => {

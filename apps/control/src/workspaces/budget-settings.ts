@@ -8,7 +8,7 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { Refused } from '../database/refused.ts';
 import type { budgets, workspaces } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
-import { keysOfBudget, largestSum } from '../ledger/budget-months.ts';
+import { largestSum, spentOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
 import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
@@ -140,11 +140,10 @@ export async function followDefault(
        insert into budgets (id, workspace_id, member_id, limit_nusd, is_default)
        select gen_random_uuid(), $1, m.account_id, $3, true from workspace_members m
          where m.workspace_id = $1 and m.account_id = any($2::uuid[])
-       on conflict (workspace_id, member_id, key_id) do update
+       on conflict (workspace_id, member_id, key_id, tag_id) do update
          set limit_nusd = excluded.limit_nusd, is_default = true, version = budgets.version + 1
-       returning id, workspace_id, member_id, key_id)
-     select b.id, (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
-       where m.month = $4 and ${keysOfBudget('$5')}) as spent_nusd from given b`,
+       returning id, workspace_id, member_id, key_id, tag_id)
+     select b.id, (select ${largestSum}::text from ${spentOf('$5')} where m.month = $4) as spent_nusd from given b`,
     [workspaceId, lackingIt, limit, month, accountId],
   );
   await moveAlerts(

@@ -9,8 +9,9 @@ import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { budgets, workspaces } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
-import { keysOfBudget, largestSum, scopeOf } from '../ledger/budget-months.ts';
+import { largestSum, scopeOf, spentOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
+import { tagIdOf } from '../ledger/tag-id.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { followDefault } from './budget-settings.ts';
@@ -19,7 +20,7 @@ import type { InWorkspace } from './workspace-store.ts';
 
 type Row = SqlRow<
   typeof budgets,
-  'id' | 'workspace_id' | 'member_id' | 'key_id' | 'limit_nusd' | 'is_default' | 'created_at'
+  'id' | 'workspace_id' | 'member_id' | 'key_id' | 'tag_id' | 'tag' | 'limit_nusd' | 'is_default' | 'created_at'
 > &
   SqlRow<typeof workspaces, 'alert_percents'> & { spent_nusd: string };
 
@@ -39,11 +40,12 @@ export async function listBudgets(
   });
 }
 
-/** A budget to set: of the workspace, or of a member or a key in it. */
+/** A budget to set: of the workspace, or of a member, a tag or a key in it. */
 export interface NewBudget {
   readonly limitNusd: Nusd;
   readonly memberId?: string | undefined;
   readonly keyId?: string | undefined;
+  readonly tag?: string | null | undefined;
 }
 
 /**
@@ -53,7 +55,7 @@ export interface NewBudget {
 export async function setBudget(
   pool: pg.Pool,
   caller: InWorkspace & Pick<Creation, 'maxima'>,
-  { limitNusd, memberId, keyId }: NewBudget,
+  { limitNusd, memberId, keyId, tag }: NewBudget,
   now: number,
 ): Promise<BudgetAnswer | Refused<NoAccess | AtMaximum | { readonly why: 'no_member' } | { readonly why: 'no_key' }>> {
   return inTransaction(pool, async (client) => {
@@ -65,21 +67,22 @@ export async function setBudget(
     if (memberId !== undefined && !(await isMember(client, { workspaceId, accountId, memberId })))
       return refused('no_member');
     if (keyId !== undefined && !(await hasKey(client, { workspaceId, accountId, keyId }))) return refused('no_key');
+    const limited = [workspaceId, memberId ?? null, keyId ?? null, tagIdOf(workspaceId, tag ?? null) ?? null];
     // Only a budget that is not there yet counts as another one.
     const present = await client.query(
       `select 1 from budgets where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
-         and limit_nusd is not null and not is_default`,
-      [workspaceId, memberId ?? null, keyId ?? null],
+         and tag_id is not distinct from $4 and limit_nusd is not null and not is_default`,
+      limited,
     );
     const full =
       present.rowCount === 0 ? await atMaximum(client, 'budgets', { accountId, maxima: caller.maxima }) : undefined;
     if (full !== undefined) return full;
     const { rows } = await client.query<{ id: string }>(
-      `insert into budgets (id, workspace_id, member_id, key_id, limit_nusd) values ($1, $2, $3, $4, $5)
-       on conflict (workspace_id, member_id, key_id) do update
+      `insert into budgets (workspace_id, member_id, key_id, tag_id, id, tag, limit_nusd) values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (workspace_id, member_id, key_id, tag_id) do update
          set limit_nusd = excluded.limit_nusd, is_default = false, version = budgets.version + 1
        returning id`,
-      [randomUUID(), workspaceId, memberId ?? null, keyId ?? null, limitNusd],
+      [...limited, randomUUID(), tag ?? null, limitNusd],
     );
     const month = monthOf(now);
     const read = await client.query<Row>(`${selectBudgets} where b.id = $1`, [rows[0]?.id, month]);
@@ -111,7 +114,7 @@ export async function removeBudget(
     if (workspace instanceof Refused) return workspace;
     const { id } = workspace;
     const { rows } = await client.query<ToldBudget & Pick<Row, 'is_default'>>(
-      'select id, member_id, key_id, limit_nusd, is_default from budgets where id = $1 and workspace_id = $2 and limit_nusd is not null',
+      'select id, member_id, key_id, tag_id, limit_nusd, is_default from budgets where id = $1 and workspace_id = $2 and limit_nusd is not null',
       [budgetId, id],
     );
     const [budget] = rows;
@@ -126,7 +129,7 @@ export async function removeBudget(
   });
 }
 
-type ToldBudget = SqlRow<typeof budgets, 'id' | 'member_id' | 'key_id' | 'limit_nusd'>;
+type ToldBudget = SqlRow<typeof budgets, 'id' | 'member_id' | 'key_id' | 'tag_id' | 'limit_nusd'>;
 
 /** A budget as the audit log tells it, with the limit that is set or removed. The act concerns its member. */
 const toldBudget = (budget: ToldBudget): NonNullable<Act['details']> => ({
@@ -136,13 +139,12 @@ const toldBudget = (budget: ToldBudget): NonNullable<Act['details']> => ({
 
 /** `$2` is the month. */
 const selectBudgets = `
-  select b.id, b.workspace_id, b.member_id, b.key_id, b.limit_nusd, b.is_default, b.created_at, w.alert_percents,
-    (select ${largestSum}::text from api_keys k join key_months m on m.key_id = k.id
-     where m.month = $2 and ${keysOfBudget('w.account_id')}) as spent_nusd
+  select b.id, b.workspace_id, b.member_id, b.key_id, b.tag_id, b.tag, b.limit_nusd, b.is_default, b.created_at, w.alert_percents,
+    (select ${largestSum}::text from ${spentOf('w.account_id')} where m.month = $2) as spent_nusd
   from budgets b join workspaces w on w.id = b.workspace_id`;
 
 const toAnswer = (row: Row, month: string): BudgetAnswer => ({
-  ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id },
+  ...{ id: row.id, scope: scopeOf(row), member_id: row.member_id, key_id: row.key_id, tag: row.tag },
   ...{ is_default: row.is_default, month },
   limit_usd: nusdToUsd(BigInt(row.limit_nusd ?? 0)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),

@@ -74,7 +74,8 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
       ),
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
-      const asked = { limitNusd: readLimit('limit_usd', body.limit_usd), memberId: body.member_id, keyId: body.key_id };
+      const { limit_usd: usd, member_id: memberId, key_id: keyId, tag } = body;
+      const asked = { limitNusd: readLimit('limit_usd', usd), memberId, keyId, tag };
       const set = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, asked, now());
       const budget = orError(set, budgetErrors);
       await projectBudgets(projector, params.id);

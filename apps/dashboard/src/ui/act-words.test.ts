@@ -5,7 +5,7 @@ import { actorOf, concernedOf, detailsOf } from './act-words.ts';
 const act = (more: Partial<ActAnswer>): ActAnswer => ({
   ...{ id: 'a', at: '2026-11-21T00:00:00Z', actor: 'account', actor_account_id: 'ann-id', act: 'key_changed' },
   ...{ account_id: null, workspace_id: null, details: {}, actor_email: null, account_email: null },
-  ...{ workspace_name: null, key_name: null, invited_email: null },
+  ...{ workspace_name: null, key_name: null, tag: null, invited_email: null },
   ...more,
 });
 
@@ -31,6 +31,9 @@ describe('the details of an act', () => {
     expect(detailsOf(act({ details: { settlement_id: id } }))).toBe('settlement 04a7fc85');
     expect(detailsOf(act({ details: { budget_id: id, scope: 'key', limit_usd: 3, key_id: id }, key_name: 'x' }))).toBe(
       'scope key, limit $3.00, key x',
+    );
+    expect(detailsOf(act({ details: { budget_id: id, scope: 'tag', limit_usd: 3 }, tag: 'R&D' }))).toBe(
+      'tag R&D, scope tag, limit $3.00',
     );
     const details = { invitation_id: 'i', role: 'viewer' };
     expect(detailsOf(act({ details, invited_email: 'ben@example.com' }))).toBe(

@@ -23,11 +23,14 @@ export const concernedOf = ({ account_id, account_email }: ActAnswer): string | 
 
 /**
  * The details of an act in words. Ids that have a name are named, and limits that were removed are told. A limit that was not set
- * when something was created is left out, and so is the id of a budget, whose member or key is told.
+ * when something was created is left out, and so is the id of a budget, whose member, key or tag is told.
  */
 export const detailsOf = (act: ActAnswer): string =>
   Object.entries(act.details)
-    .filter(([field, value]) => field !== 'budget_id' && (value !== null || !act.act.endsWith('_created')))
+    .filter(
+      ([field, value]) =>
+        (field !== 'budget_id' || act.tag !== null) && (value !== null || !act.act.endsWith('_created')),
+    )
     .map(([field, value]) => detailOf(act, field, value))
     .join(', ');
 
@@ -39,11 +42,12 @@ const fieldWords: Readonly<Record<string, string>> = {
 function detailOf(act: ActAnswer, field: string, value: Details[string]): string {
   const start = String(value).slice(0, 8);
   if (field === 'key_id') return `key ${act.key_name ?? start}`;
+  if (field === 'budget_id') return `tag ${act.tag}`;
   if (field === 'invitation_id') return `invitation ${act.invited_email ?? start}`;
   if (field.endsWith('_id')) return `${field.slice(0, -3).replaceAll('_', ' ')} ${start}`;
   const words = fieldWords[field] ?? field.replace(/_usd$/, '').replaceAll('_', ' ');
   if (value === null) return act.act === 'account_grant_set' ? 'the amount of every account' : `${words} removed`;
-  // Names and tags are not in the log, only that they changed.
+  // Names and tags of keys are not in the log, only that they changed.
   if (value === true && (field === 'renamed' || field === 'tag_changed')) return words;
   if (typeof value === 'number' && field.endsWith('_usd')) return `${words} ${formatUsd(value)}`;
   return `${words} ${typeof value === 'boolean' ? (value ? 'on' : 'off') : value}`;

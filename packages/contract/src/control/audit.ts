@@ -76,6 +76,7 @@ const actAnswerSchema = z.strictObject({
   account_email: z.string().nullable(),
   workspace_name: z.string().nullable(),
   key_name: z.string().nullable().describe('The present name of the key of `details.key_id`. Null for operators.'),
+  tag: z.string().nullable().describe('The tag that the budget of `details.budget_id` limits. Null for operators.'),
   invited_email: z
     .string()
     .nullable()

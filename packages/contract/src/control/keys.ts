@@ -91,7 +91,7 @@ export const createKeySchema = z.strictObject({
     'Whether the key may be sent to the confidential origin. Default true.',
   ),
   ...keyRules,
-  tag: keyTag.nullish().describe('What its usage can be grouped by, such as a cost centre.'),
+  tag: keyTag.nullish().describe('What its usage can be grouped by and a budget can limit, such as a cost centre.'),
 });
 export type CreateKey = z.infer<typeof createKeySchema>;
 
@@ -101,7 +101,11 @@ export const updateKeySchema = z.strictObject({
   credit_limit_usd: creditLimit.nullable().optional().describe('Null removes the limit.'),
   openai_compatible: omittable(z.boolean()),
   ...keyRules,
-  tag: keyTag.nullish().describe('Also groups what the key has used so far. Null removes it.'),
+  tag: keyTag
+    .nullish()
+    .describe(
+      'Also groups what the key has used so far. The budget of a tag counts requests from the change on. Null removes it.',
+    ),
   /** A disabled key is refused until it is enabled. */
   disabled: omittable(z.boolean()),
 });

@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, limitUsd } from '../fields.ts';
+import { instant, keyTag, limitUsd } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { workspaceRoles } from './workspace-role.ts';
 
@@ -48,26 +48,29 @@ export const workspaceMemberListAnswerSchema = pageOf(workspaceMemberAnswerSchem
 export const memberRoleSchema = z.strictObject({ role: workspaceRole.exclude(['owner']) });
 export type MemberRole = z.infer<typeof memberRoleSchema>['role'];
 
-/** A monthly budget. Its member or key is null if it limits others. */
+/** A monthly budget. Its member, key or tag is null if it limits others. */
 export const budgetAnswerSchema = z.strictObject({
   id: z.uuid(),
-  scope: z.enum(['workspace', 'member', 'key']),
+  scope: z.enum(['workspace', 'member', 'tag', 'key']),
   member_id: z.uuid().nullable(),
   key_id: z.uuid().nullable(),
+  tag: z.string().nullable(),
   limit_usd: z.number(),
   is_default: z.boolean().describe('It follows the budget of the workspace for members without one of their own.'),
   /** UTC, `YYYY-MM`. */
   month: z.string(),
   spent_usd: z
     .number()
-    .describe('The charges of the month. Running requests count against the budget, but are not in this sum.'),
+    .describe(
+      'The charges of the month. Running requests count against the budget, but are not in this sum. A charge counts for the tag that its key had when the request began.',
+    ),
   month_ends_at: instant,
 });
 export type BudgetAnswer = z.infer<typeof budgetAnswerSchema>;
 
 export const budgetListAnswerSchema = pageOf(budgetAnswerSchema);
 
-/** Body of `PUT /workspaces/:id/budgets`. Without a member or key, limits the workspace. */
+/** Body of `PUT /workspaces/:id/budgets`. Without a member, key or tag, limits the workspace. */
 export const setBudgetSchema = z
   .strictObject({
     limit_usd: limitUsd.describe(
@@ -75,10 +78,16 @@ export const setBudgetSchema = z
     ),
     member_id: omittable(z.uuid()).describe('The budget limits the keys that this member created in the workspace.'),
     key_id: omittable(z.uuid()).describe('The budget limits this key.'),
+    tag: omittable(keyTag).describe('The budget limits the keys that have this tag, together.'),
   })
-  .refine(({ member_id, key_id }) => member_id === undefined || key_id === undefined, {
-    path: ['key_id'],
-    error: 'must not be given beside `member_id`, because a budget limits one of them',
+  .superRefine(({ member_id, key_id, tag }, context) => {
+    const given = Object.entries({ member_id, key_id, tag }).flatMap(([name, value]) =>
+      value === undefined ? [] : name,
+    );
+    const [first, second] = given;
+    if (second === undefined) return;
+    const message = `must not be given beside \`${first}\`, because a budget limits one of them`;
+    context.addIssue({ code: 'custom', path: [second], message });
   });
 export type SetBudget = z.infer<typeof setBudgetSchema>;
 
@@ -206,7 +215,8 @@ export const workspaceContracts = contractsWith({ credentials: ['session'] })({
     operationId: 'setBudget',
     summary: 'Set a monthly budget',
     description:
-      'Limits what a UTC month may cost: the workspace, the keys of a member, or one key. It counts the whole present month. Requests that run already may still end above a lower limit.',
+      'Limits what a UTC month may cost: the workspace, the keys of a member, the keys with a tag, or one key. It counts the whole present month. Requests that run already may still end above a lower limit.',
+    credentials: ['session'],
     params: { id },
     body: setBudgetSchema,
     answer: budgetAnswerSchema,

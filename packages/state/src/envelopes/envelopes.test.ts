@@ -32,10 +32,12 @@ describe('API keys', () => {
 
 describe('account references', () => {
   it('have one length, differ each time, and only control can open them', () => {
-    const sealed = Array.from({ length: 20 }, () => sealAccountRef(key, ref));
+    const tagged = { ...ref, tagId: randomUUID() };
+    const sealed = Array.from({ length: 20 }, (_, index) => sealAccountRef(key, index < 10 ? ref : tagged));
     expect(new Set(sealed).size).toBe(20);
     expect(new Set(sealed.map((text) => text.length)).size).toBe(1);
     expect(openAccountRef(key, sealed[0] ?? '')).toEqual(ref);
+    expect(openAccountRef(key, sealed[19] ?? '')).toEqual(tagged);
     expect(openAccountRef(randomBytes(32), sealed[0] ?? '')).toBeUndefined();
   });
 });

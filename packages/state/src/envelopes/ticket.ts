@@ -56,8 +56,11 @@ export const roundedExpiry = (expiresAt: number): number => Math.ceil(expiresAt 
 
 const prefix = 'sotto_tkt_';
 const purpose = 'sotto ticket v1';
-/** Smaller envelopes are not compressed, because that costs more time than the shorter header saves. */
-const deflateAbove = 2048;
+/**
+ * Smaller envelopes are not compressed, because that costs more time than the shorter header saves. The largest of them fits in twice
+ * `leastBytes` with the byte before it.
+ */
+const deflateAbove = 2047;
 /** Tickets are padded to this many bytes, or to twice, four times … as many. */
 const leastBytes = 1024;
 

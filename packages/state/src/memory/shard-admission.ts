@@ -82,13 +82,20 @@ export function redeem(shard: ShardData, request: RedeemRequest, { client, now, 
   if (!isFree && hold(wallet, amountNusd) === undefined)
     return refuse('balance', { result: 'insufficient', scope: 'wallet', rate });
   if (!isFree && key.limited && availableNusd(key.spend) < amountNusd)
-    return refuse('key_limit', { result: 'insufficient', scope: 'key', rate });
+    return refuse('key_limit', {
+      ...{ result: 'insufficient', scope: 'key', rate },
+      ...(right.kind === 'key' ? { leftNusd: availableNusd(key.spend) } : {}),
+    });
   const month = monthOf(now);
   const { budgetIds } = projection;
   const refusing = isFree ? undefined : refusingBudget(shard, { month, amountNusd, budgetIds });
   if (refusing !== undefined) {
     // A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
-    const budget = right.kind === 'ticket' ? { ...refusing, limitNusd: undefined } : refusing;
+    const { leftNusd, ...told } = refusing;
+    const budget =
+      right.kind === 'ticket'
+        ? { ...told, limitNusd: undefined }
+        : { ...told, ...(told.scope === 'key' ? { leftNusd } : {}) };
     return refuse(`${refusing.scope}_budget`, { result: 'insufficient', scope: 'budget', budget, rate });
   }
 

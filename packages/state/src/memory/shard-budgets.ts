@@ -14,17 +14,17 @@ export function addOpen({ budgets }: ShardData, { month, budgetIds }: CountedAs,
   }
 }
 
-/** Returns the first budget that does not cover an amount. */
+/** Returns the first budget that does not cover an amount, and what is left of it. */
 export function refusingBudget(
   { budgets }: ShardData,
   { month, amountNusd, budgetIds }: CountedAs & { readonly amountNusd: Nusd },
-): RefusingBudget | undefined {
+): (RefusingBudget & { readonly limitNusd: Nusd; readonly leftNusd: Nusd }) | undefined {
   for (const id of budgetIds) {
     const { limitNusd, months } = budgets.get(id) ?? unknown();
     const { spentNusd, openNusd } = months.get(month) ?? nothing;
-    if (limitNusd !== undefined && limitNusd - spentNusd - openNusd < amountNusd) {
-      return { scope: budgetScopeOf(id), month, limitNusd };
-    }
+    if (limitNusd === undefined) continue;
+    const leftNusd = limitNusd - spentNusd - openNusd;
+    if (leftNusd < amountNusd) return { scope: budgetScopeOf(id), month, limitNusd, leftNusd };
   }
   return undefined;
 }

@@ -41,8 +41,9 @@ export function mint(shard: ShardData, request: MintRequest, now: number, change
   const asked = { month: monthOf(now), amountNusd: 1n, budgetIds: projection.budgetIds };
   const refusing = free ? undefined : refusingBudget(shard, asked);
   if (refusing !== undefined) {
-    count(`${refusing.scope}_budget`);
-    return { result: 'over_budget', budget: refusing };
+    const { leftNusd: _, ...budget } = refusing;
+    count(`${budget.scope}_budget`);
+    return { result: 'over_budget', budget };
   }
   change();
   const expiresAt = now + ttlMs;

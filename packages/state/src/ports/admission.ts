@@ -32,7 +32,13 @@ export type RedeemReply =
   /** The key record has changed since the plan. Plan again with this one. */
   | { readonly result: 'stale_key'; readonly key: VersionedKey }
   | { readonly result: 'rate_limited'; readonly by: 'requests' | 'tokens'; readonly rate: RateStatus }
-  | { readonly result: 'insufficient'; readonly scope: 'wallet' | 'key'; readonly rate: RateStatus }
+  /** `leftNusd`: what is left of a key's limit, in an answer to the key. */
+  | {
+      readonly result: 'insufficient';
+      readonly scope: 'wallet' | 'key';
+      readonly leftNusd?: Nusd | undefined;
+      readonly rate: RateStatus;
+    }
   | {
       readonly result: 'insufficient';
       readonly scope: 'budget';

@@ -1,3 +1,4 @@
+import type { Nusd } from '@sotto/money';
 import { preferencesSchema } from '@sotto/wire';
 import { assertMint, assertRedeem, assertSettle, boundedTokens, closedMs } from '../bounds.ts';
 import { budgetScope, type RefusingBudget } from '../budgets.ts';
@@ -83,8 +84,10 @@ function readRedeemReply([result, detail, ...rate]: readonly unknown[], request:
       return { result, key: readKey([detail, ...rate], request.shard) };
     case 'rate_limited':
       return { result, by: detail === 'tokens' ? 'tokens' : 'requests', rate: readRate(rate) };
-    case 'insufficient':
-      return { result, scope: detail === 'key' ? 'key' : 'wallet', rate: readRate(rate) };
+    case 'insufficient': {
+      const [scope, left] = String(detail).split(' ');
+      return { result, scope: scope === 'key' ? 'key' : 'wallet', ...leftOf(left), rate: readRate(rate) };
+    }
     case 'over_budget': {
       const [month, limit, ...rest] = rate;
       return {
@@ -102,11 +105,14 @@ function readRedeemReply([result, detail, ...rate]: readonly unknown[], request:
 }
 
 /** Reads a script's reply about the budget that does not cover a request. */
-const readRefusingBudget = (scope: unknown, month: unknown, limit: unknown): RefusingBudget => ({
-  scope: budgetScope(String(scope)),
-  month: String(month),
-  limitNusd: limit === '' ? undefined : BigInt(String(limit)),
-});
+function readRefusingBudget(scope: unknown, month: unknown, amounts: unknown): RefusingBudget {
+  const [limit = '', left] = String(amounts).split(' ');
+  const limitNusd = limit === '' ? undefined : BigInt(limit);
+  return { scope: budgetScope(String(scope)), month: String(month), limitNusd, ...leftOf(left) };
+}
+
+const leftOf = (text: string | undefined): { readonly leftNusd?: Nusd } =>
+  text === undefined ? {} : { leftNusd: BigInt(text) };
 
 function readRate(numbers: readonly unknown[]): RateStatus {
   const [limitRequests, remainingRequests, limitTokens, remainingTokens, resetMs] = numbers.map(Number);

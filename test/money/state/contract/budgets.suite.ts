@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { keyProjection, leaseMs, putKeyIn, redeemOf } from '../fixtures.ts';
 import { amounts, byKey, byTicket, type DrivenState, result, shard, walletId } from './world.ts';
 
-const [team, alice, script] = ['workspace:team', 'member:alice', 'key:script'];
-const budgetIds = [team, alice, script];
+const [team, alice, research, script] = ['workspace:team', 'member:alice', 'tag:research', 'key:script'];
+const budgetIds = [team, alice, research, script];
 const january = '2026-01';
 
 export function budgetSuite(driven: DrivenState): void {
@@ -25,8 +25,8 @@ export function budgetSuite(driven: DrivenState): void {
       return books.budgets.get(budgetId)?.months.get(month) ?? { spentNusd: 0n, openNusd: 0n, countedNusd: 0n };
     };
     const open = (nusd: bigint) => expect.objectContaining({ openNusd: nusd, countedNusd: nusd });
-    const refusedBy = (scope: string, limitNusd: bigint, month = january) =>
-      result('insufficient', { scope: 'budget', budget: { scope, month, limitNusd } });
+    const refusedBy = (scope: string, limitNusd: bigint, month = january, leftNusd?: bigint) =>
+      result('insufficient', { scope: 'budget', budget: { scope, month, limitNusd, leftNusd } });
     /** Books charges, after which the budget has this spending. */
     const book = (holdIds: string[], budgetId: string, spentNusd: bigint, month = january) => {
       version += 1;
@@ -51,12 +51,21 @@ export function budgetSuite(driven: DrivenState): void {
     test.each([
       ['workspace', team],
       ['member', alice],
+      ['tag', research],
       ['key', script],
     ])('of a %s gives its last nano-dollar and not one more', async (scope, budgetId) => {
       await put(budgetId, 100n, 40n);
-      expect(await redeem({ amountNusd: 61n })).toEqual(refusedBy(scope, 100n));
+      // What is left of a budget that keys share would link them.
+      const refused = (leftNusd: bigint) => refusedBy(scope, 100n, january, scope === 'key' ? leftNusd : undefined);
+      expect(await redeem({ amountNusd: 61n })).toEqual(refused(60n));
       expect(await redeem({ amountNusd: 60n })).toEqual(result('admitted', { month: january }));
-      expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(refusedBy(scope, 100n));
+      expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(refused(0n));
+      await put(budgetId, 101n, 40n);
+      await mint();
+      expect(await redeem({ right: byTicket, holdId: 'by ticket', amountNusd: 2n })).toEqual(
+        result('insufficient', { scope: 'budget', budget: { scope, month: january } }),
+      );
+      await put(budgetId, 100n, 40n);
       expect(await wallet()).toEqual(amounts(60n, 0n));
       expect(await redeem({ holdId: 'free', amountNusd: 0n, free: true })).toEqual(result('admitted'));
     });
@@ -149,15 +158,26 @@ export function budgetSuite(driven: DrivenState): void {
       expect(await redeem({ holdId: 'more', amountNusd: 1n })).toEqual(result('admitted'));
     });
 
-    test('still counts a hold after its key was moved to another budget', async () => {
-      await put(team, 100n);
-      await put('workspace:other', 100n);
+    test.each([
+      ['workspace', team, 'workspace:other'],
+      ['tag', research, 'tag:sales'],
+    ])('of a %s still counts a hold after its key was moved to another one', async (scope, before, after) => {
+      const sums = async () => [await sumsOf(before), await sumsOf(after)];
+      await put(before, 100n);
+      await put(after, 100n);
       await redeem({ amountNusd: 70n });
-      await putKey({ generation: 2, budgetIds: ['workspace:other'] });
-      expect([await sumsOf(team), await sumsOf('workspace:other')]).toEqual([open(70n), open(0n)]);
+      await mint();
+      await putKey({ generation: 2, budgetIds: [after] });
+      expect(await sums()).toEqual([open(70n), open(0n)]);
+      // The ticket was sealed for the budget of before, in which its charge would be booked.
+      expect(await redeem({ right: byTicket, holdId: 'by ticket' })).toEqual({ result: 'invalid_ticket' });
+      expect(await redeem({ holdId: 'stale' })).toEqual(result('stale_key'));
       await settle(60n);
-      expect([await sumsOf(team), await sumsOf('workspace:other')]).toEqual([open(60n), open(0n)]);
+      expect(await sums()).toEqual([open(60n), open(0n)]);
       expect(await redeem({ generation: 2, holdId: 'another', amountNusd: 100n })).toEqual(result('admitted'));
+      expect(await redeem({ generation: 2, holdId: 'more', amountNusd: 1n })).toEqual(refusedBy(scope, 100n));
+      await book(['hold'], before, 60n);
+      expect(await sums()).toEqual([{ spentNusd: 60n, openNusd: 0n, countedNusd: 0n }, open(100n)]);
     });
 
     test('counts a charge that arrives after its broker was given up', async () => {
@@ -202,15 +222,18 @@ export function budgetSuite(driven: DrivenState): void {
       expect(await mint({ free: true })).toEqual({ result: 'minted' });
     });
 
-    test('200 at once by several keys of a member against a budget for 20: exactly 20 are admitted', async () => {
+    test.each([
+      ['of a member', alice],
+      ['with a tag', research],
+    ])('200 at once by several keys %s against a budget for 20: exactly 20 are admitted', async (_, limited) => {
       await joinOther();
       for (const each of shards) await driven.driver?.other.join(each, { declaration: 'renewal', leaseMs });
       const keys = ['key', 'second', 'third'];
       for (const keyHash of keys.slice(1)) {
-        const of = { shard, keyHash, walletId, budgetIds: [team, alice, `key:${keyHash}`] };
+        const of = { shard, keyHash, walletId, budgetIds: [team, limited, `key:${keyHash}`] };
         await putKeyIn(driven.state, keyProjection(of));
       }
-      await put(alice, 205n);
+      await put(limited, 205n);
       await fund(1_000_000n, 99);
       const replies = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
@@ -221,7 +244,7 @@ export function budgetSuite(driven: DrivenState): void {
       );
       expect(replies.filter((reply) => reply?.result === 'admitted')).toHaveLength(20);
       expect(replies.filter((reply) => reply?.result === 'insufficient')).toHaveLength(180);
-      expect(await sumsOf(alice)).toEqual(open(200n));
+      expect(await sumsOf(limited)).toEqual(open(200n));
     });
 
     test('refuses numbers that would forge the books', async () => {

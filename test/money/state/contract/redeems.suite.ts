@@ -25,9 +25,16 @@ export function redeemSuite(driven: DrivenState): void {
 
     test("takes the last nano-dollar of a key's limit and not one more", async () => {
       await putKey({ limitFundsNusd: 10n, fundsVersion: 2 });
-      expect(await redeem({ amountNusd: 11n })).toEqual(result('insufficient', { scope: 'key' }));
+      await mint();
+      // Only the key is told what is left.
+      const byTicketOf = { right: byTicket, holdId: 'by ticket', amountNusd: 11n };
+      const refused = await redeem(byTicketOf);
+      expect(refused).toEqual(result('insufficient', { scope: 'key' }));
+      expect(refused).not.toHaveProperty('leftNusd');
+      expect(await redeem({ amountNusd: 11n })).toEqual(result('insufficient', { scope: 'key', leftNusd: 10n }));
       expect(await redeem({ amountNusd: 10n })).toEqual(result('admitted'));
-      expect(await redeem({ holdId: 'another', amountNusd: 1n })).toEqual(result('insufficient', { scope: 'key' }));
+      const another = { holdId: 'another', amountNusd: 1n };
+      expect(await redeem(another)).toEqual(result('insufficient', { scope: 'key', leftNusd: 0n }));
     });
 
     // A rounded hold would take money that is not there, if it were compared with the bound alone: then a second request that

@@ -50,15 +50,18 @@ export function refusalSuite(driven: DrivenState): void {
       expect(first).toEqual({ hour: hourNow(), epoch: 1, keyHash: 'key', kind: expect.any(String), count: 2 });
     });
 
-    test.each(['workspace', 'member', 'key'])('of a %s budget count, at a redeem and at a mint', async (scope) => {
-      await putKey({ generation: 2, budgetIds: [`${scope}:one`] });
-      await mint({ generation: 2 });
-      await putBudget(`${scope}:one`);
-      expect(await redeem({ right: byTicket, amountNusd: 6n })).toEqual(result('insufficient', { scope: 'budget' }));
-      expect(await redeem({ generation: 2, amountNusd: 5n })).toEqual(result('admitted'));
-      expect(await mint({ generation: 2, ticketHashes: ['later'] })).toEqual(result('over_budget'));
-      expect(await kinds()).toEqual({ [`${scope}_budget`]: 2 });
-    });
+    test.each(['workspace', 'member', 'tag', 'key'])(
+      'of a %s budget count, at a redeem and at a mint',
+      async (scope) => {
+        await putKey({ generation: 2, budgetIds: [`${scope}:one`] });
+        await mint({ generation: 2 });
+        await putBudget(`${scope}:one`);
+        expect(await redeem({ right: byTicket, amountNusd: 6n })).toEqual(result('insufficient', { scope: 'budget' }));
+        expect(await redeem({ generation: 2, amountNusd: 5n })).toEqual(result('admitted'));
+        expect(await mint({ generation: 2, ticketHashes: ['later'] })).toEqual(result('over_budget'));
+        expect(await kinds()).toEqual({ [`${scope}_budget`]: 2 });
+      },
+    );
 
     test('of a mint without balance count, once although control repeats it for a key that it remembered', async () => {
       await redeem({ amountNusd: 100n });

@@ -6,7 +6,7 @@ import { type FormFields, useForm } from '../../api/use-form.ts';
 import { formatUsd } from '../../format/format.ts';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
-import { keysWithout } from './budget-rules.ts';
+import { keysWithout, tagsWithout } from './budget-rules.ts';
 
 interface DialogProps {
   readonly workspace: WorkspaceAnswer;
@@ -27,24 +27,26 @@ interface NewBudgetDialogProps extends DialogProps {
   readonly keys: readonly KeyAnswer[];
 }
 
-/** Asks what to limit, and to how much. Offers only members and keys without a budget. */
+/** Asks what to limit, and to how much. Offers only members, tags and keys without a budget. */
 export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: NewBudgetDialogProps) {
   const freeMembers = members.filter(
     ({ account_id: id }) => !budgets.some(({ member_id, is_default }) => member_id === id && !is_default),
   );
+  const freeTags = tagsWithout(keys, budgets);
   const freeKeys = keysWithout(keys, budgets);
   const hasWorkspace = budgets.some(({ scope }) => scope === 'workspace');
   const choices = [
     { value: 'workspace', label: 'Workspace', text: 'All keys together', disabled: hasWorkspace },
     { value: 'member', label: 'Member', text: 'The keys that one person created', disabled: freeMembers.length === 0 },
+    { value: 'tag', label: 'Tag', text: 'The keys with one tag', disabled: freeTags.length === 0 },
     { value: 'key', label: 'Key', text: 'One key', disabled: freeKeys.length === 0 },
   ] as const;
   const [chosenScope, setScope] = useState<BudgetAnswer['scope']>();
-  // Members and keys may arrive after the dialog has opened.
+  // Members, tags and keys may arrive after the dialog has opened.
   const scope = chosenScope ?? choices.find(({ disabled }) => !disabled)?.value ?? 'workspace';
   const form = useForm('PUT /v1/workspaces/{id}/budgets', {
     params: { id: workspace.id },
-    start: { member_id: freeMembers[0]?.account_id, key_id: freeKeys[0]?.id },
+    start: { member_id: freeMembers[0]?.account_id, tag: freeTags[0], key_id: freeKeys[0]?.id },
     refreshes: budgetsQuery(workspace.id),
     onSuccess: onClose,
     says: 'The budget is set.',
@@ -54,7 +56,7 @@ export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: 
       form={form}
       title="Set a budget"
       action="Set budget"
-      // The last free key or member may be gone since it was chosen.
+      // The last free key, tag or member may be gone since it was chosen.
       disabled={choices.some(({ value, disabled }) => value === scope && disabled)}
       onClose={onClose}
     >
@@ -64,6 +66,13 @@ export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: 
           {...form.choice('member_id')}
           label="Member"
           choices={freeMembers.map(({ account_id, email }) => ({ value: account_id, label: email ?? account_id }))}
+        />
+      )}
+      {scope === 'tag' && (
+        <SelectField
+          {...form.choice('tag')}
+          label="Tag"
+          choices={freeTags.map((tag) => ({ value: tag, label: tag }))}
         />
       )}
       {scope === 'key' && (
@@ -80,17 +89,17 @@ export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: 
 
 interface ChangeBudgetDialogProps extends DialogProps {
   readonly budget: BudgetAnswer;
-  /** The name of the member or key that it limits. */
+  /** The name of the member or key that it limits, or its tag. */
   readonly owner: string;
 }
 
 /** Asks for another limit. */
 export function ChangeBudgetDialog({ workspace, budget, owner, onClose }: ChangeBudgetDialogProps) {
-  const { limit_usd, member_id, key_id } = budget;
+  const { limit_usd, member_id, key_id, tag } = budget;
   const form = useForm('PUT /v1/workspaces/{id}/budgets', {
     params: { id: workspace.id },
     start: { limit_usd },
-    rest: { member_id, key_id },
+    rest: { member_id, key_id, tag },
     place: budget.id,
     refreshes: budgetsQuery(workspace.id),
     onSuccess: onClose,

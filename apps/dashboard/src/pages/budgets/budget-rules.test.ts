@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { afterRemoval, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
 
 const budget: BudgetAnswer = {
-  ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, limit_usd: 100, spent_usd: 20 },
+  ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, tag: null, limit_usd: 100, spent_usd: 20 },
   ...{ is_default: false, month: '2026-11', month_ends_at: '2026-12-01T00:00:00Z' },
 };
 const at = (iso: string): number => Date.parse(iso);
@@ -36,6 +36,7 @@ it('names what a budget limits, also when it is gone, and not before the names a
   expect(ownerOf({ ...budget, member_id: 'm' }, names)).toBe('ann@people.example');
   expect(ownerOf({ ...budget, member_id: 'x' }, names)).toBe('A former member');
   expect(ownerOf({ ...budget, key_id: 'k' }, names)).toBe('laptop');
+  expect(ownerOf({ ...budget, tag: 'R&D' }, names)).toBe('R&D');
   expect(ownerOf({ ...budget, key_id: 'x' }, names)).toBe('A former key');
   const loading = { members: undefined, keys: undefined };
   expect(ownerOf({ ...budget, member_id: 'm' }, loading)).toBe('…');

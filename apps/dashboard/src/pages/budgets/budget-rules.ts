@@ -33,11 +33,11 @@ export interface Names {
   readonly keys: ReadonlyMap<string, string> | undefined;
 }
 
-/** Returns the name of the member or key that a budget limits. */
-export function ownerOf({ member_id: member, key_id: key }: BudgetAnswer, { members, keys }: Names): string {
+/** Returns the name of the member or key that a budget limits, or its tag. */
+export function ownerOf({ member_id: member, key_id: key, tag }: BudgetAnswer, { members, keys }: Names): string {
   if (key !== null) return keys === undefined ? '…' : (keys.get(key) ?? 'A former key');
   if (member !== null) return members === undefined ? '…' : (members.get(member) ?? 'A former member');
-  return 'Whole workspace';
+  return tag ?? 'Whole workspace';
 }
 
 /** The facts that decide which budget a member has. Undefined while they load. */
@@ -56,9 +56,14 @@ export function afterRemoval({ member_id: member }: BudgetAnswer, { settings, me
   return usd === null || !isMember ? unlimited : `the budget of each member, ${formatUsd(usd)} a month, then applies`;
 }
 
+const isLimitable = ({ kind, revoked_at }: KeyAnswer): boolean => kind === 'inference' && revoked_at === null;
+
 /** The keys that can have a budget and have none. */
 export const keysWithout = (keys: readonly KeyAnswer[], budgets: readonly BudgetAnswer[]): readonly KeyAnswer[] =>
-  keys.filter(
-    ({ id, kind, revoked_at }) =>
-      kind === 'inference' && revoked_at === null && !budgets.some(({ key_id }) => key_id === id),
-  );
+  keys.filter((key) => isLimitable(key) && !budgets.some(({ key_id }) => key_id === key.id));
+
+/** The tags of such keys that have no budget. */
+export const tagsWithout = (keys: readonly KeyAnswer[], budgets: readonly BudgetAnswer[]): readonly string[] =>
+  [...new Set(keys.filter(isLimitable).flatMap(({ tag }) => tag ?? []))]
+    .filter((tag) => !budgets.some((budget) => budget.tag === tag))
+    .sort();

@@ -22,6 +22,8 @@ interface BudgetTableProps {
   readonly manages: boolean;
 }
 
+const scopeNames = { member: 'Member', tag: 'Tag', key: 'Key' } as const;
+
 /** The budgets with what this month has cost, and where it leads. */
 export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableProps) {
   const columns: readonly Column<BudgetAnswer>[] = [
@@ -33,7 +35,7 @@ export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableP
         <span className="flex flex-wrap items-center gap-2">
           <Truncated text={ownerOf(budget, names)} />
           {budget.is_default && <Badge>Default</Badge>}
-          {budget.scope !== 'workspace' && <Badge>{budget.scope === 'member' ? 'Member' : 'Key'}</Badge>}
+          {budget.scope !== 'workspace' && <Badge>{scopeNames[budget.scope]}</Badge>}
         </span>
       ),
     },

@@ -65,7 +65,7 @@ function Budgets({ workspace }: { workspace: WorkspaceAnswer }) {
       )}
       empty={{
         title: 'No budgets in this workspace yet',
-        text: 'A budget limits what a month may cost: the whole workspace, the keys of one member, or one key. Requests beyond it are refused until the month ends. The balance still pays for each request.',
+        text: 'A budget limits what a month may cost: the whole workspace, the keys of one member, the keys with one tag, or one key. Requests beyond it are refused until the month ends. The balance still pays for each request.',
       }}
       create={manages ? { action: 'Set budget', dialog } : undefined}
       card={([first]) => ({

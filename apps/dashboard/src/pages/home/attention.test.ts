@@ -28,7 +28,15 @@ const key = (id: string, more: Partial<KeyAnswer> = {}): KeyAnswer => ({
   ...{ last_used_at: null, expires_at: null, disabled_at: null, revoked_at: null, ...more },
 });
 const budget = (limit: number, spent: number, more: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
-  ...{ id: `b${limit}`, scope: 'workspace', member_id: null, key_id: null, limit_usd: limit, spent_usd: spent },
+  ...{
+    id: `b${limit}`,
+    scope: 'workspace',
+    member_id: null,
+    key_id: null,
+    tag: null,
+    limit_usd: limit,
+    spent_usd: spent,
+  },
   ...{ is_default: false, month: '2026-03', month_ends_at: '2026-04-01T00:00:00Z', ...more },
 });
 
@@ -75,14 +83,19 @@ describe('budgets', () => {
   });
 
   it('of others are not shown to members', () => {
-    const budgets = [budget(5, 5, { scope: 'member', member_id: 'ben' }), budget(6, 6, { scope: 'key', key_id: 'k1' })];
-    const keys = [key('k1', { created_by: 'ben' })];
+    const budgets = [
+      budget(5, 5, { scope: 'member', member_id: 'ben' }),
+      budget(6, 6, { scope: 'key', key_id: 'k1' }),
+      budget(7, 7, { scope: 'tag', tag: 'R&D' }),
+    ];
+    const keys = [key('k1', { created_by: 'ben', tag: 'R&D' })];
     expect(texts({ role: 'admin', budgets, keys })).toEqual([
       expect.stringContaining('The budget of ben@people.example'),
       expect.stringContaining('The budget of laptop'),
+      expect.stringContaining('The budget of R&D'),
     ]);
     expect(texts({ role: 'viewer', ownAccountId: 'ann', budgets, keys })).toEqual([]);
-    expect(texts({ role: 'member', ownAccountId: 'ben', budgets, keys })).toHaveLength(2);
+    expect(texts({ role: 'member', ownAccountId: 'ben', budgets, keys })).toHaveLength(3);
   });
 });
 

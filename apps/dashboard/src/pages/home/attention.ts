@@ -128,11 +128,14 @@ export const formatDays = (days: number): string =>
   days < 1 ? 'less than a day' : `about ${formatCountOf(days, 'day')}`;
 
 function concernsOfBudgets({ budgets, keys, names, role, ownAccountId, now }: AttentionFacts): readonly Concern[] {
-  const own = new Set(keys.filter(({ created_by }) => created_by === ownAccountId).map(({ id }) => id));
+  const own = keys.filter(({ created_by }) => created_by === ownAccountId);
   const concerns = budgets
     .filter(
-      ({ scope, member_id, key_id }) =>
-        isRoleAtLeast(role, 'admin') || scope === 'workspace' || member_id === ownAccountId || own.has(key_id ?? ''),
+      ({ scope, member_id, key_id, tag: limited }) =>
+        isRoleAtLeast(role, 'admin') ||
+        scope === 'workspace' ||
+        member_id === ownAccountId ||
+        own.some(({ id, tag }) => id === key_id || (tag !== null && tag === limited)),
     )
     .flatMap((budget): Concern[] => {
       const line = { id: `budget ${budget.id}`, to: '/budgets', action: 'See budgets' } as const;

@@ -98,7 +98,7 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
         <TextField
           {...form.text('tag')}
           label="Tag"
-          hint="Groups what the key spends and has spent, such as a cost centre. Empty: no tag."
+          hint="Groups what the key spends and has spent, such as a cost centre. A budget can limit it. Empty: no tag."
           maxLength={100}
         />
       )}

@@ -15,6 +15,7 @@ const kindWords: Readonly<Record<RefusalKind, string>> = {
   key_limit: 'Credit limit of the key',
   workspace_budget: 'Budget of the workspace',
   member_budget: 'Budget of the member',
+  tag_budget: 'Budget of the tag',
   key_budget: 'Budget of the key',
   requests: 'Requests per minute',
   tokens: 'Tokens per minute',

@@ -1,6 +1,7 @@
 -- A secret that has ended is refused like a revoked key, whatever the broker remembers. `generation` is that of a key
 -- as it was shown. ARGV[1] is now. `terms` is 'free', or a rounded amount that is held instead as far as it is
--- available, or ''.
+-- available, or ''. Only the key itself is told an amount: a ticket hides whose it is. What is left of a budget that keys
+-- share would link them, so only what is left of the key's own limit and budget is told.
 -- args kind hash generation holdId amount estimatedTokens terms secretHash
 -- include batches holds rights refusals secrets
 
@@ -62,14 +63,14 @@ return each_request('admit', 8, function(at, client, epoch)
     if available < amount then return refuse('balance', 'insufficient', 'wallet') end
     if k[4] and k[4] ~= '' then
       local left = tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0)
-      if left < amount then return refuse('key_limit', 'insufficient', 'key') end
+      if left < amount then return refuse('key_limit', 'insufficient', by_ticket and 'key' or 'key ' .. int(left)) end
       available = math.min(available, left)
     end
     scope, limit, limited = find_exhausted(k[9], this_month, amount)
-    -- A ticket hides whose it is. A limit in USD could tell, so only the key itself is answered with it.
     if scope then
       count_as(scope .. '_budget')
-      return {'over_budget', scope, this_month, by_ticket and '' or limit, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
+      local told = by_ticket and '' or scope == 'key' and limit .. ' ' .. int(limited) or limit
+      return {'over_budget', scope, this_month, told, rate_status(limit_requests, limit_tokens, now, window, requests, tokens)}
     end
     if rounded then
       amount = math.min(rounded, available)

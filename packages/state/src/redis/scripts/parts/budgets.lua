@@ -4,8 +4,9 @@
 -- the names in its text. Without a limit the hash expires. The month is UTC, `YYYY-MM`, from days since 1970 by Howard
 -- Hinnant's `civil_from_days`.
 --
--- `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount. Brokers see the
--- scope. The name would link requests. If all cover it, the third value is the names that have a limit.
+-- `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount, and what is left
+-- of it. Brokers see the scope. The name would link requests. If all cover it, the third value is the names that have a
+-- limit.
 -- include names
 
 local function budget_key(id) return P .. 'budget:' .. id end
@@ -37,7 +38,8 @@ local function find_exhausted(names, month, amount)
   for i, id in ipairs(ids) do
     if limits[i] then
       local b = redis.call('HMGET', budget_key(id), 'spent ' .. month, 'open ' .. month)
-      if tonumber(limits[i]) - tonumber(b[1] or 0) - tonumber(b[2] or 0) < amount then return string.match(id, '^%a+'), limits[i] end
+      local left = tonumber(limits[i]) - tonumber(b[1] or 0) - tonumber(b[2] or 0)
+      if left < amount then return string.match(id, '^%a+'), limits[i], left end
       limited = limited .. ' ' .. id
     end
   end
