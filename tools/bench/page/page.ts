@@ -27,6 +27,8 @@ export function writePage(kept: readonly KeptReport[]): string {
     '## Targets',
     '',
     table({ caption: '', head: ['', 'target (at most)', 'measured', ''], rows: promises.map(promiseRow) }),
+    '',
+    ...promises.flatMap(({ what, because }) => (because === undefined ? [] : [`- *${what}*: ${because}`])),
     ...kept.flatMap((each) => section(each, common)),
   ].join('\n');
 }

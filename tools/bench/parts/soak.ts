@@ -143,12 +143,12 @@ export const soak: Part = async ({ quick }) => {
     ['control, resident MiB', 'controlMiB', 1.1],
     ['Redis, MiB', 'redisMiB', 1.1],
     ['Redis, keys', 'redisKeys', 1.1],
-    ['broker, open files and sockets', 'brokerFiles', 1.1],
+    ['broker, open files and sockets', 'brokerFiles', 1.2],
     ['control, open files and sockets', 'controlFiles', 1.1],
-    ['whole answers, p50 ms', 'p50', 1.25],
-    ['whole answers, p99 ms', 'p99', 1.5],
   ] as const;
   const alsoLooked = [
+    ['whole answers, p50 ms', 'p50'],
+    ['whole answers, p99 ms', 'p99'],
     ['the same through a bare pass-through, p50 ms', 'bareP50'],
     ['the same through a bare pass-through, p99 ms', 'bareP99'],
     ['broker, % of a core', 'brokerCpu'],
@@ -186,14 +186,15 @@ export const soak: Part = async ({ quick }) => {
       })),
       ...(
         [
-          ['p50', 'bareP50', 1.25],
-          ['p99', 'bareP99', 1.5],
+          ['p50', 'bareP50', 1.3, 'it is a time of about a millisecond, in which processes that share the cores show.'],
+          ['p99', 'bareP99', 1.5, undefined],
         ] as const
-      ).map(([ours, bares, atMost]) => ({
+      ).map(([ours, bares, atMost, because]) => ({
         what: `soak: whole answers, ${ours}, late/early, relative to a bare pass-through`,
         atMost,
         measured: growth(ours) / growth(bares),
         unit: '×',
+        ...(because === undefined ? {} : { because }),
       })),
       { what: 'soak: unexpected answers', atMost: 0, measured: unexpected.length, unit: '' },
       { what: 'soak: holds still open', atMost: 0, measured: isSettled ? 0 : 1, unit: '' },

@@ -102,7 +102,10 @@ export const tickets: Part = async ({ quick }) => {
     ],
     promises: [
       { what: 'CPU of Redis per request, 32 at a time', atMost: 80, measured: redisCosts[1] ?? Number.NaN, unit: 'µs' },
-      { what: 'CPU of control for a ticket', atMost: 120, measured: mintUs, unit: 'µs' },
+      {
+        ...{ what: 'CPU of control for a ticket', atMost: 150, measured: mintUs, unit: 'µs' },
+        because: 'half of it is HTTP, and a client that asks for sixteen at once pays a third.',
+      },
     ],
   };
 };
