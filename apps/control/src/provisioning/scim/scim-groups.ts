@@ -151,7 +151,7 @@ interface Change {
 }
 
 /**
- * Stores who is in a group, and marks those whose roles that may change: of a group that gives none, nobody.
+ * Stores who is in a group, and marks those whose roles that may change. A group that gives no roles marks no person.
  *
  * Interleaving: a sign-in may find the account of a person at the same moment. Both lock the person first, so the second of the two
  * sees the account and the group as the first has left them.
