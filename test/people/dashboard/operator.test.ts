@@ -181,7 +181,7 @@ await describeDashboard(
       await page.getByLabel('Kind').selectOption('Keys');
       await page.getByLabel('To, inclusive').fill('2025-01-01');
       await page.getByText('No event matches these filters.').waitFor();
-      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await page.getByRole('button', { name: 'Clear filters' }).first().click();
       await page.getByLabel('By', { exact: true }).selectOption('Command line');
       await acts.getByText('Operator granted').first().waitFor();
       await expectAccessible(page);

@@ -52,7 +52,7 @@ export function UsageFilterBar(props: UsageFiltersProps) {
   const optional = <Name extends 'status' | 'error' | 'model' | 'provider' | 'key' | 'tag' | 'member'>(
     name: Name,
     label: string,
-    choices: readonly Choice<NonNullable<UsageSearch[Name]>>[],
+    choices: readonly Choice<NonNullable<UsageSearch[Name]>>[] | undefined,
     more: Pick<ChipProps, 'valueName'> & { readonly clears?: UsageSearch } = {},
   ): ChipProps => ({
     ...{ label, choices, value: search[name], valueName: more.valueName },
@@ -142,14 +142,14 @@ function useUsed({ filters, workspaceId, seesMembers, nameOf }: UsageFiltersProp
   const whole = { ...filters, model: undefined, key_id: undefined };
   const { data: models } = useQuery({ ...usageSumsQuery(whole, ['model']), enabled });
   const { data: providers } = useQuery({ ...usageSumsQuery(whole, ['provider']), enabled });
-  const { data: members = [] } = useQuery({
+  const { data: members } = useQuery({
     ...membersQuery(workspaceId),
     enabled: enabled && seesMembers && workspaceId !== 'all',
   });
   return {
-    models: named((models?.data ?? []).map(({ model }) => model)),
-    providers: named((providers?.data ?? []).map(({ provider }) => provider)),
-    members: members.map(({ account_id: id, email }) => ({ value: id, label: email ?? nameOf(id, 'member') })),
+    models: models && named(models.data.map(({ model }) => model)),
+    providers: providers && named(providers.data.map(({ provider }) => provider)),
+    members: members?.map(({ account_id: id, email }) => ({ value: id, label: email ?? nameOf(id, 'member') })),
   };
 }
 
@@ -233,7 +233,8 @@ interface ChipProps {
   readonly value: string | undefined;
   /** Names the value. Default: its choice does, or the value itself. */
   readonly valueName?: string | undefined;
-  readonly choices: readonly Choice<string>[];
+  /** Undefined while they load. */
+  readonly choices: readonly Choice<string>[] | undefined;
   readonly onChange: (value: string) => void;
   /** Absent if the filter always has a value. */
   readonly onClear?: () => void;
@@ -241,8 +242,8 @@ interface ChipProps {
 
 /** One filter: its name and value, a menu to choose, and a cross to remove it. */
 function Chip({ label, value, valueName, choices, onChange, onClear, onOpen }: ChipProps & { onOpen: () => void }) {
-  const chosen = value && (valueName ?? choices.find((choice) => choice.value === value)?.label ?? value);
-  const items = choices.map((choice) => ({
+  const chosen = value && (valueName ?? choices?.find((choice) => choice.value === value)?.label ?? value);
+  const items = (choices ?? []).map((choice) => ({
     id: choice.value,
     label: choice.label,
     checked: choice.value === value,
@@ -264,7 +265,7 @@ function Chip({ label, value, valueName, choices, onChange, onClear, onOpen }: C
             <ChevronDown aria-hidden className="size-3.5 shrink-0" />
           </Button>
         }
-        heading={items.length === 0 ? 'None in this time' : undefined}
+        heading={choices === undefined ? 'Loading…' : items.length === 0 ? 'None in this time' : undefined}
         groups={items.length === 0 ? [] : [items]}
       />
       {onClear !== undefined && value !== undefined && (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type UsageSumsRow, usagePlot } from './usage-points.ts';
+import { namesIn, namesOf, ownersOf, type UsageSumsRow, usagePlot } from './usage-points.ts';
 
 const row = (day: string, model: string, cost: number): UsageSumsRow => ({
   day,
@@ -62,4 +62,18 @@ describe('usagePlot', () => {
     expect(plot.series.map(({ name }) => name)).toEqual(['null', 'none']);
     expect(plot.points[0]?.values).toEqual([2, 1]);
   });
+});
+
+it('sums name the keys of apps and people who left, which no list has', () => {
+  const sums = [
+    { ...row('', '', 1), key_id: 'app', key_name: 'Notebook', member_id: 'ann', member_email: 'ann@people.example' },
+    { ...row('', '', 1), key_id: 'old', key_name: null, member_id: 'gone', member_email: null },
+  ];
+  const { nameOf } = namesIn(sums, namesOf([], []));
+  expect(['app', 'other'].map((key) => nameOf(key, 'key'))).toEqual(['Notebook', 'Key other']);
+  expect(['ann', 'gone'].map((id) => nameOf(id, 'member'))).toEqual(['ann@people.example', 'A person who was deleted']);
+  expect([...ownersOf([], sums)]).toEqual([
+    ['app', 'ann'],
+    ['old', 'gone'],
+  ]);
 });

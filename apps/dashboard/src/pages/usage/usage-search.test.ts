@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readUsageSearch } from './usage-search.ts';
+import { isNarrowed, readUsageSearch, sumsOf, withoutFilters } from './usage-search.ts';
 
 const said = (search: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(readUsageSearch(search)).filter(([, value]) => value !== undefined));
@@ -35,6 +35,20 @@ describe('the address of usage', () => {
     const days = { from: '2026-11-01', to: '2026-11-21' };
     expect(said({ ...days, range: '7d' })).toEqual(days);
     expect(said({ from: '2026-11-01', range: '7d' })).toEqual({ range: '7d' });
+  });
+
+  it('of requests leads to sums of the same days, without what sums do not have', () => {
+    const minutes = { since: '2026-11-21T10:30Z', until: '2026-11-23T00:00Z' };
+    expect(sumsOf({ view: 'requests', ...minutes, status: 'failed', provider: 'acme', model: 'm' })).toEqual({
+      ...{ from: '2026-11-21', to: '2026-11-22', model: 'm' },
+    });
+    expect(sumsOf({ view: 'requests', hours: '1h', range: '7d', key: id })).toEqual({ range: '7d', key: id });
+  });
+
+  it('keeps its time and workspace without its filters', () => {
+    const narrowed = { view: 'requests', range: '7d', workspace: 'all', status: 'failed', member: id } as const;
+    expect(withoutFilters(narrowed)).toEqual({ view: 'requests', range: '7d', workspace: 'all' });
+    expect([narrowed, withoutFilters(narrowed)].map(isNarrowed)).toEqual([true, false]);
   });
 
   it('says nothing where it says something wrong', () => {
