@@ -246,6 +246,7 @@ describe('an operator', () => {
     expect((await remove(customer.email)).status).toBe(409);
     expect((await visitor.get(`/operator/audit?account_id=${id}`)).json.data).toMatchObject([
       { act: 'account_deleted', actor: 'operator', actor_account_id: await idOf(visitor) },
+      { act: 'workspace_deleted', actor: 'operator' },
       { act: 'account_credited', actor: 'command_line' },
     ]);
 
