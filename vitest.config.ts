@@ -53,7 +53,7 @@ export default defineConfig({
           ],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // Properties try hundreds of inputs; a busy machine must not end them.
-          testTimeout: 60_000,
+          testTimeout: 120_000,
         },
       },
       {

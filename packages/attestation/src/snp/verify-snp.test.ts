@@ -260,4 +260,4 @@ it('refuses a real report with one bit changed, in any part of it', async () => 
     const { checks } = await verifyReal({ report: flipped(report, index, index % 8), ...chain });
     expect(failed(checks), `byte ${index}`).not.toEqual([]);
   }
-}, 30_000);
+});

@@ -8,9 +8,8 @@ import { standInEnclave, standInKinds } from './testing/index.ts';
 import { leaksIn, secretChat } from './testing/secret-chat.ts';
 
 /** Time in ms. Every message costs a key agreement, and not every curve is native to the platform. */
-const timeout = 30_000;
 
-describe.each(standInKinds)('a sealed request to %s', { timeout }, (kind) => {
+describe.each(standInKinds)('a sealed request to %s', (kind) => {
   const enclave = standInEnclave(kind);
 
   it('holds no plaintext, whatever its roles and shape, and passes the relay', async () => {

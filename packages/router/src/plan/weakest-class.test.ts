@@ -233,7 +233,7 @@ describe('weakestReachableClass never overstates', () => {
       ),
       { numRuns: 300 },
     );
-  }, 30_000);
+  });
 });
 
 /** More tokens than any route limits. */
