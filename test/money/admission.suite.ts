@@ -83,7 +83,7 @@ export function admissionSuite(stage: Stage): void {
       return Promise.all(calls);
     }
 
-    /** `leftNusd`: what the keys are told that is left of their own limit. */
+    /** `leftNusd`: the amount that a refusal tells the key, which is left of its limit. */
     function expectExactly(called: readonly Answer[], leftNusd: readonly bigint[] = []): void {
       const served = called.filter(({ status }) => status === 200);
       const refused = called.filter(({ status }) => status === 402);

@@ -40,13 +40,8 @@ export const budgetIdsOf = (
   key: { id: string; account_id: string; workspace_id: string; created_by: string },
   tagId: string | undefined,
 ): readonly string[] => {
-  const of = {
-    account_id: key.account_id,
-    workspace_id: key.workspace_id,
-    member_id: null,
-    key_id: null,
-    tag_id: null,
-  };
+  const { account_id, workspace_id } = key;
+  const of = { account_id, workspace_id, member_id: null, key_id: null, tag_id: null };
   return [
     stateIdOf(of),
     stateIdOf({ ...of, member_id: key.created_by }),

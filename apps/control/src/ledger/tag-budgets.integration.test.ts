@@ -11,6 +11,7 @@ import { type KeyRow, keyProjection, keyQuery } from '../projection/projected-ro
 import { Projector } from '../projection/projector.ts';
 import type { Settler } from '../settler/settler.ts';
 import { postgresEpochLedger } from '../shards/epoch-ledger.ts';
+import { explained } from '../testing/explained.integration.ts';
 import { done } from '../testing/outcomes.integration.ts';
 import { openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { listBudgets, removeBudget, setBudget } from '../workspaces/budget-store.ts';
@@ -197,6 +198,17 @@ it('a rebuild restores a hold in the budget of the tag that it was admitted with
       tagIdOf(owner.workspaceId, 'R&D'),
     ),
   ]);
+});
+
+it('the spending of a tag is found by the index', async () => {
+  const plan = await explained(pool, async (database) => {
+    const events = { projected: () => {}, unreadablePreferences: () => {} };
+    const state = createMemoryState({ store: new MemoryStore(Date.now) });
+    await new Projector({ ...terms, pool: database, state, events }).budgets(owner.workspaceId);
+  });
+  expect(plan).toContain('tag_months_account_id_tag_id_month_pk');
+  expect(plan).toContain('key_months_key_id_month_pk');
+  expect(plan).not.toContain('Seq Scan');
 });
 
 it('the deletion of the account that pays erases the words of its tags', async () => {
