@@ -17,6 +17,9 @@ describe('the details of an act', () => {
     );
     const set = { credit_limit_usd: 5, openai_compatible: false, renamed: true, tag_changed: true };
     expect(detailsOf(act({ details: set }))).toBe('credit limit $5.00, compatibility access off, renamed, tag changed');
+    expect(detailsOf(act({ details: { expires_at: '2026-11-30T21:29:43.927Z' } }))).toMatch(
+      /^expiry Nov 30, 2026, 9:29.PM$/,
+    );
     expect(detailsOf(act({ act: 'key_created', details: { kind: 'inference', credit_limit_usd: null } }))).toBe(
       'kind inference',
     );

@@ -1,5 +1,5 @@
 import type { ActAnswer } from '@sotto/contract/control/audit';
-import { formatUsd } from '../format/format.ts';
+import { formatUsd, formatUtcInstant } from '../format/format.ts';
 
 type Details = ActAnswer['details'];
 
@@ -49,6 +49,7 @@ function detailOf(act: ActAnswer, field: string, value: Details[string]): string
   if (value === null) return act.act === 'account_grant_set' ? 'the amount of every account' : `${words} removed`;
   // Names and tags of keys are not in the log, only that they changed.
   if (value === true && (field === 'renamed' || field === 'tag_changed')) return words;
+  if (field.endsWith('_at')) return `${words} ${formatUtcInstant(String(value))}`;
   if (typeof value === 'number' && field.endsWith('_usd')) return `${words} ${formatUsd(value)}`;
   return `${words} ${typeof value === 'boolean' ? (value ? 'on' : 'off') : value}`;
 }

@@ -22,7 +22,7 @@ export function Instant({ at }: { at: string }) {
 
 /** A minute in UTC, with the reader's own time on hover. `hasYear`: not only those of a year are listed. */
 export const UtcMinute = ({ at, hasYear = true }: { at: string; hasYear?: boolean }) => (
-  <time dateTime={at} title={`${formatInstant(at)} in your time zone`} className="whitespace-nowrap">
+  <time dateTime={at} title={`${formatInstant(at)} in your time zone`} className="md:whitespace-nowrap">
     {hasYear ? formatUtcInstant(at) : formatUtcMinute(at)}
   </time>
 );

@@ -140,8 +140,10 @@ describe('keys', () => {
     expect(texts({ keys })).toEqual([]);
     const missing = ['info: You have no key of your own in this workspace.'];
     expect(texts({ keys, role: 'member', ownAccountId: 'ann' })).toEqual(missing);
-    const works = key('c', { ...tab, expires_at: '2026-03-11T09:00:00Z' });
+    const works = key('c', { ...near, ...tab, expires_at: '2026-03-11T09:00:00Z' });
     expect(texts({ keys: [works], role: 'member', ownAccountId: 'ann' })).toEqual([]);
+    expect(texts({ keys: [{ ...works, expires_at: null }] })).toHaveLength(1);
+    expect(texts({ keys: [key('d', { ...near, expires_at: '2026-03-02T00:00:00Z' })] })).toEqual([]);
   });
 
   it('are one line if they are many, as urgent as the most urgent of them', () => {

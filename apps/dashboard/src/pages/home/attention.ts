@@ -160,17 +160,22 @@ const isActive = ({ kind, revoked_at, disabled_at }: KeyAnswer): boolean =>
   kind === 'inference' && revoked_at === null && disabled_at === null;
 const hasExpired = ({ expires_at: at }: KeyAnswer, now: number): boolean => at !== null && Date.parse(at) <= now;
 
+/** Whether a key lasts for a day, as the playground creates it. It is meant to end, and to be small. */
+const isOfADay = ({ expires_at: at, created_at: createdAt }: KeyAnswer): boolean =>
+  at !== null && Date.parse(at) - Date.parse(createdAt) <= dayMs;
+
 /** The own keys of a member, and all keys for an admin, that work or have expired. */
 const keysOf = ({ keys, role, ownAccountId }: AttentionFacts): readonly KeyAnswer[] =>
-  keys.filter((key) => isActive(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId));
+  keys.filter(
+    (key) => isActive(key) && !isOfADay(key) && (isRoleAtLeast(role, 'admin') || key.created_by === ownAccountId),
+  );
 
 /** A key is named so long before it expires. */
 const expiryDays = 7;
 
 function concernsOfExpiry(facts: AttentionFacts): readonly Concern[] {
-  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at, created_at: createdAt }): Concern[] => {
-    // A key of a day, as the playground creates it, is meant to expire.
-    if (at === null || Date.parse(at) - Date.parse(createdAt) <= dayMs) return [];
+  const concerns = keysOf(facts).flatMap(({ id, name, expires_at: at }): Concern[] => {
+    if (at === null) return [];
     const days = (Date.parse(at) - facts.now) / dayMs;
     // A key that expired long ago does not need attention any more.
     if (days > expiryDays || days < -expiryDays) return [];

@@ -55,13 +55,17 @@ export function RefusedRequests({ filters, isOfAllModels, nameOf }: RefusedReque
         isOfAllModels ? ', for all models' : ''
       }.${cutNote(filters, cutAt)}`}
     >
-      <Table
-        caption="Refused requests"
-        columns={columns}
-        rows={refusals}
-        rowKey={({ hour, key_id: key, kind }) => `${hour} ${key} ${kind}`}
-        pageSize={10}
-      />
+      {/* On a phone, it would stand between the filters and the list. */}
+      <details open={window.matchMedia('(min-width: 768px)').matches}>
+        <summary className="mb-2 min-h-6 cursor-pointer text-sm text-accent">By hour and key</summary>
+        <Table
+          caption="Refused requests"
+          columns={columns}
+          rows={refusals}
+          rowKey={({ hour, key_id: key, kind }) => `${hour} ${key} ${kind}`}
+          pageSize={10}
+        />
+      </details>
     </Card>
   );
 }

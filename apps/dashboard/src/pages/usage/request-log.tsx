@@ -1,10 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { Columns3 } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
 import { type UsageRowFilters, usageRowsCsv, usageRowsQuery } from '../../api/usage.ts';
 import { formatCount, formatCountOf } from '../../format/format.ts';
-import { Button, DownloadLink } from '../../ui/button.tsx';
+import { Button, buttonClass, DownloadLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Card, EmptyState, ErrorState, Loading } from '../../ui/surface.tsx';
@@ -74,7 +75,15 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf, owners }: Req
         <EmptyState
           title={isNarrowed ? 'No requests match' : 'No requests in this time'}
           text="A request appears seconds after it ends, if a provider was tried for it."
-          action={isNarrowed ? <Button onClick={onClear}>Clear filters</Button> : undefined}
+          action={
+            isNarrowed ? (
+              <Button onClick={onClear}>Clear filters</Button>
+            ) : (
+              <Link to="/playground" className={buttonClass('primary')}>
+                Send a request
+              </Link>
+            )
+          }
         />
       ) : (
         <div className={clsx(facts !== undefined && isWide && 'grid grid-cols-[minmax(0,1fr)_20rem] gap-4')}>

@@ -257,7 +257,10 @@ function Chip({ label, value, valueName, choices, onChange, onClear, onOpen }: C
         trigger={
           <Button
             small
-            className={clsx('min-w-0', onClear !== undefined && value !== undefined && 'border-accent bg-accent-soft')}
+            className={clsx(
+              'min-w-0',
+              onClear !== undefined && value !== undefined && 'border-accent! bg-accent-soft!',
+            )}
           >
             <span title={chosen} className="max-w-64 truncate">
               {chosen ? `${label}: ${chosen}` : label}

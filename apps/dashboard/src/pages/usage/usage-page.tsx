@@ -161,35 +161,27 @@ function UsageSumsView(shown: UsageFiltersProps) {
 }
 
 function NoUsage({ search, onChange }: Pick<UsageFiltersProps, 'search' | 'onChange'>) {
-  const longer = (
-    <Button onClick={() => onChange({ ...search, range: '12m', from: undefined, to: undefined })}>
-      Show 12 months
-    </Button>
-  );
-  if (isNarrowed(search)) {
-    return (
-      <EmptyState
-        title="No requests match"
-        text="No request on these days matches all filters."
-        action={
-          <div className="flex flex-wrap justify-center gap-2">
-            <Button onClick={() => onChange(withoutFilters(search))}>Clear filters</Button>
-            {longer}
-          </div>
-        }
-      />
-    );
-  }
+  const isFiltered = isNarrowed(search);
   return (
     <EmptyState
-      title="No requests on these days"
-      text="Requests with this workspace’s keys appear here within seconds."
+      title={isFiltered ? 'No requests match' : 'No requests on these days'}
+      text={
+        isFiltered
+          ? 'No request on these days matches all filters.'
+          : 'Requests with this workspace’s keys appear here within seconds.'
+      }
       action={
         <div className="flex flex-wrap justify-center gap-2">
-          <Link to="/playground" className={buttonClass('primary')}>
-            Send a first request
-          </Link>
-          {longer}
+          {isFiltered ? (
+            <Button onClick={() => onChange(withoutFilters(search))}>Clear filters</Button>
+          ) : (
+            <Link to="/playground" className={buttonClass('primary')}>
+              Send a first request
+            </Link>
+          )}
+          <Button onClick={() => onChange({ ...search, range: '12m', from: undefined, to: undefined })}>
+            Show 12 months
+          </Button>
         </div>
       }
     />
