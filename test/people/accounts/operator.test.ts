@@ -3,23 +3,13 @@ import { operatorContracts } from '@sotto/contract/control/operator';
 import { describe, expect, it } from 'vitest';
 import { totpCode } from '../../kit/authenticator.ts';
 import { password } from '../../kit/signed-up.ts';
-import { confirm, type Enrolled, enrolled, owner, show, verified } from './people.ts';
+import { confirm, type Enrolled, enrolled, grantOperator, newOperator, owner, show, verified } from './people.ts';
 import { sessionStatus, signIn, useWorld, type Visitor } from './world.ts';
 
 let aheadMs = 0;
 const world = await useWorld({ now: () => Date.now() + aheadMs, signUp: { mode: 'open', domains: [] } });
 
-const grant = async ({ email }: { readonly email: string }): Promise<void> => {
-  expect(await world.cli(['operator', 'grant', email])).toEqual({ code: 0, lines: [`${email} is an operator`] });
-};
-/** A signed-in operator who has just shown a code. */
-async function operator(): Promise<Enrolled> {
-  const person = await enrolled(world);
-  await grant(person);
-  const shown = await person.visitor.post('/auth/two-factor/verify-totp', { code: totpCode(person.uri, Date.now()) });
-  expect(shown.status, shown.text).toBe(200);
-  return person;
-}
+const operator = (): Promise<Enrolled> => newOperator(world);
 const idOf = async (visitor: Visitor): Promise<string> => (await visitor.get('/account')).json.id;
 const invite = (visitor: Visitor) => visitor.post('/operator/invitations', { email: `${randomUUID()}@work.example` });
 
@@ -28,7 +18,7 @@ describe('the role of an operator', () => {
     const person = await enrolled(world);
     expect((await person.visitor.get('/operator/accounts')).status).toBe(404);
     expect((await person.visitor.get('/account')).json.is_operator).toBe(false);
-    await grant(person);
+    await grantOperator(world, person);
     expect((await person.visitor.get('/account')).json.is_operator).toBe(true);
     expect((await person.visitor.get('/operator/accounts')).status).toBe(200);
     expect((await world.cli(['operator', 'list'])).lines.join('\n')).toContain(`${person.email}  since 20`);
@@ -59,7 +49,7 @@ describe('the role of an operator', () => {
 
   it('acts only within five minutes of a code or a passkey, and not by enrolling an app', async () => {
     const person = await enrolled(world);
-    await grant(person);
+    await grantOperator(world, person);
     const { visitor, uri } = person;
     expect((await visitor.get('/operator/sign-up')).status).toBe(200);
     const refused = await invite(visitor);
@@ -74,7 +64,7 @@ describe('the role of an operator', () => {
     aheadMs = 0;
 
     const holder = await owner(world);
-    await grant(holder);
+    await grantOperator(world, holder);
     expect((await invite(holder.visitor)).status).toBe(403);
     const { visitor: present } = await show(world, holder.key);
     expect((await invite(present)).status).toBe(201);
@@ -93,7 +83,7 @@ describe('the role of an operator', () => {
 
   it('lets nobody add or remove a factor by the password alone', async () => {
     const { visitor, uri, ...person } = await enrolled(world);
-    await grant(person);
+    await grantOperator(world, person);
     const changes = () => [
       visitor.post('/auth/two-factor/enable', { password }),
       visitor.post('/auth/two-factor/generate-backup-codes', { password }),
@@ -107,7 +97,7 @@ describe('the role of an operator', () => {
     expect((await visitor.post('/auth/two-factor/disable', { password })).status).toBe(200);
 
     const holder = await owner(world);
-    await grant(holder);
+    await grantOperator(world, holder);
     const [{ id }] = (await holder.visitor.get('/auth/passkey/list-user-passkeys')).json;
     const removed = await holder.visitor.post('/auth/passkey/delete-passkey', { id });
     expect(removed.json.error.type).toBe('session_not_fresh');
@@ -121,40 +111,6 @@ describe('the role of an operator', () => {
     for (let index = 0; index < 31; index += 1)
       statuses.push((await visitor.post('/auth/two-factor/verify-totp', { code: '000000' })).status);
     expect([statuses.slice(0, 30).includes(429), statuses.at(-1)]).toEqual([false, 429]);
-  });
-});
-
-describe("the operators' audit log", () => {
-  it('names people and workspaces, and finds acts by person, workspace, kind of actor and time', async () => {
-    const { visitor } = await operator();
-    const customer = await verified(world);
-    const id = await idOf(customer.visitor);
-    const { id: workspaceId } = (await customer.visitor.post('/workspaces', { name: 'Their team' })).json;
-    const made = await customer.visitor.post('/keys', { name: 'secret', kind: 'inference', workspace_id: workspaceId });
-    expect(made.status).toBe(201);
-    const credit = { amount_usd: 1, reference: `audit ${id}` };
-    expect((await visitor.post(`/operator/accounts/${id}/credit`, credit)).status).toBe(200);
-    const found = async (query: string) =>
-      (await visitor.get(`/operator/audit?${query}`)).json.data.map(({ act }: { act: string }) => act);
-    const all = ['account_credited', 'key_created', 'workspace_created'];
-    expect(await found(`search=${customer.email.toUpperCase()}`)).toEqual(all);
-    expect(await found(`search=${id}`)).toEqual(all);
-    expect(await found(`search=${customer.email}&actor=operator`)).toEqual(['account_credited']);
-    expect(await found(`search=${customer.email}&act=key_created`)).toEqual(['key_created']);
-    expect(await found(`workspace_id=${workspaceId}`)).toEqual(all.slice(1));
-    expect(await found(`search=${customer.email}&to=2020-01-01`)).toEqual([]);
-    const { data } = (await visitor.get(`/operator/audit?search=${id}`)).json;
-    expect(data[0]).toMatchObject({ account_email: customer.email, actor_email: expect.stringContaining('@') });
-    // Operators see no keys, and so no names of keys.
-    expect(data[1]).toMatchObject({ workspace_name: 'Their team', actor_email: customer.email, key_name: null });
-    const csv = await visitor.get(`/operator/audit?format=csv&search=${id}`);
-    expect(csv.text.trim().split('\r\n')).toHaveLength(4);
-    expect(csv.text).toContain(`,${customer.email},`);
-    // The person does not learn which operator it was.
-    const own = (await customer.visitor.get('/account/audit')).json.data;
-    expect(own[0]).toMatchObject({ act: 'account_credited', actor_account_id: null, actor_email: null });
-    const list = (await world.cli(['acts', 'list'])).lines.join('\n');
-    expect(list).toContain(`by account ${customer.email}`);
   });
 });
 
@@ -347,30 +303,6 @@ describe('an operator', () => {
       cursor = `&cursor=${page.next_cursor}`;
     }
     expect(seen).toEqual(people.toReversed());
-  });
-});
-
-describe('lists', () => {
-  it('are exported whole, with people by their addresses, and orders of a month', async () => {
-    const [{ visitor, email }, buyer] = [await operator(), await verified(world)];
-    const id = await idOf(buyer.visitor);
-    await world.pool.query(
-      `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
-       select gen_random_uuid(), $1, 'expired', 'card', 'p' || n, 5000000000, 0, false, false,
-         '2026-01-31T23:59:59Z'::timestamptz + n * interval '1 second', now() from generate_series(0, 129) n`,
-      [id],
-    );
-    const january = (await visitor.get('/operator/orders?from=2026-01-01&to=2026-02-01')).json;
-    expect(january.data).toMatchObject([{ account_id: id, account_email: buyer.email, package_id: 'p0' }]);
-    const linesOf = async (path: string) => (await visitor.get(path)).text.trimEnd().split('\r\n');
-    const [head, ...orders] = await linesOf('/operator/orders?format=csv&from=2026-02-01&to=2026-03-01');
-    expect(head).toMatch(/^id,status,package_id,.*,account_id,account_email$/);
-    expect(orders).toHaveLength(129);
-    expect(orders.every((line) => line.endsWith(`,${id},${buyer.email}`))).toBe(true);
-    const [accounts, ...people] = await linesOf(`/operator/accounts?format=csv&search=${encodeURIComponent(email)}`);
-    expect(accounts).toMatch(/^id,email,name,state,is_operator,balance_usd,monthly_grant,/);
-    expect(people).toHaveLength(1);
-    expect((await linesOf('/operator/providers?format=csv'))[0]).toMatch(/^provider,routes,.*ttft_ms_p50,ttft_ms_p90,/);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { Authenticator, type Presence, showEarlierCode } from '../../kit/authenticator.ts';
+import { Authenticator, type Presence, showEarlierCode, totpCode } from '../../kit/authenticator.ts';
 import { password } from '../../kit/signed-up.ts';
 import { type AccountsWorld, type Answer, type Person, sessionStatus, signIn, type Visitor } from './world.ts';
 
@@ -27,6 +27,19 @@ export async function enrolled(world: AccountsWorld): Promise<Enrolled> {
   const show = async (code: string) => (await person.visitor.post('/auth/two-factor/verify-totp', { code })).status;
   expect(await showEarlierCode(json.totpURI, show)).toBe(200);
   return { ...person, uri: json.totpURI, backupCodes: json.backupCodes };
+}
+
+export async function grantOperator(world: AccountsWorld, { email }: Person): Promise<void> {
+  expect(await world.cli(['operator', 'grant', email])).toEqual({ code: 0, lines: [`${email} is an operator`] });
+}
+
+/** A signed-in operator who has just shown a code. */
+export async function newOperator(world: AccountsWorld): Promise<Enrolled> {
+  const person = await enrolled(world);
+  await grantOperator(world, person);
+  const shown = await person.visitor.post('/auth/two-factor/verify-totp', { code: totpCode(person.uri, Date.now()) });
+  expect(shown.status, shown.text).toBe(200);
+  return person;
 }
 
 /** A visitor who has passed the password step but not shown the code. */
