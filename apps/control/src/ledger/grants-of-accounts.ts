@@ -1,5 +1,4 @@
 import type { MonthlyGrant } from '@sotto/money';
-import { monthBefore } from '@sotto/state';
 import type pg from 'pg';
 import type { monthlyGrants } from '../database/billing-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
@@ -7,9 +6,9 @@ import type { SqlRow } from '../database/columns.ts';
 type GrantRow = SqlRow<typeof monthlyGrants>;
 
 /**
- * Reads the grants that charges of these months can draw on. These are the grants that are not used up, and those since two months
- * before the first of the months, whose expiry may be recent. Call it under locks on the accounts, which every change of a grant
- * takes. Each list is in the order of its months.
+ * Reads the grants that charges of these months can draw on. These are the grants that are not used up, and those since a year before
+ * the first of the months, whose expiry may be recent: a service that was off expires grants late, and admits requests meanwhile. Call
+ * it under locks on the accounts, which every change of a grant takes. Each list is in the order of its months.
  */
 export async function readGrants(
   client: pg.PoolClient,
@@ -18,12 +17,12 @@ export async function readGrants(
 ): Promise<Map<string, readonly MonthlyGrant[]>> {
   const byAccount = new Map<string, MonthlyGrant[]>();
   if (accountIds.length === 0 || months.length === 0) return byAccount;
-  // There were no grants before. A broker may state any month, even one without a month before it.
-  const [earliest = ''] = months.map((month) => (month < '2000-03' ? '2000-03' : month)).sort();
+  // There were no grants before. A broker may state any month, even one without a year before it.
+  const [earliest = ''] = months.map((month) => (month < '2001-01' ? '2001-01' : month)).sort();
   const { rows } = await client.query<GrantRow>(
     `select account_id, month, amount_nusd, spent_nusd, expired_nusd from monthly_grants
      where account_id = any($1::uuid[]) and (month >= $2 or amount_nusd > spent_nusd + expired_nusd) order by month`,
-    [accountIds, monthBefore(monthBefore(earliest))],
+    [accountIds, `${Number(earliest.slice(0, 4)) - 1}${earliest.slice(4)}`],
   );
   for (const row of rows) {
     const grants = byAccount.get(row.account_id) ?? [];
