@@ -119,7 +119,7 @@ it('docs/use/accounts-and-workspaces.md and budgets.md: their commands make a wo
   expect(stdout).toContain('"name":"Research and play","is_default":false,"role":"owner"');
   expect(stdout).toContain('{"data":[],"next_cursor":null,"kept_from":null}');
   expect(stdout).toMatch(/"data":\[\{[^}]*"scope":"workspace"[^}]*"limit_usd":50/);
-  expect(stdout).toMatch(/"scope":"tag"[^}]*"tag":"R&D","limit_usd":100/);
+  expect(stdout).toMatch(/"scope":"tag"[^}]*"tag":"R&D"[^}]*"limit_usd":100/);
   expect(stdout).toContain('{"alert_percents":[50,80,100],"member_budget_usd":20}');
   expect(stdout).toMatch(/"url":"https:\/\/hooks\.example\.com\/sotto"[^}]*"secret":"whsec_/);
   expect(stdout).toMatch(/"outcome":"\w+"/);
