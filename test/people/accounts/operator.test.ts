@@ -350,28 +350,26 @@ describe('an operator', () => {
   });
 });
 
-describe('lists', () => {
-  it('are exported whole, with people by their addresses, and orders of a month', async () => {
-    const [{ visitor, email }, buyer] = [await operator(), await verified(world)];
-    const id = await idOf(buyer.visitor);
-    await world.pool.query(
-      `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
-       select gen_random_uuid(), $1, 'expired', 'card', 'p' || n, 5000000000, 0, false, false,
-         '2026-01-31T23:59:59Z'::timestamptz + n * interval '1 second', now() from generate_series(0, 129) n`,
-      [id],
-    );
-    const january = (await visitor.get('/operator/orders?from=2026-01-01&to=2026-02-01')).json;
-    expect(january.data).toMatchObject([{ account_id: id, account_email: buyer.email, package_id: 'p0' }]);
-    const linesOf = async (path: string) => (await visitor.get(path)).text.trimEnd().split('\r\n');
-    const [head, ...orders] = await linesOf('/operator/orders?format=csv&from=2026-02-01&to=2026-03-01');
-    expect(head).toMatch(/^id,status,package_id,.*,account_id,account_email$/);
-    expect(orders).toHaveLength(129);
-    expect(orders.every((line) => line.endsWith(`,${id},${buyer.email}`))).toBe(true);
-    const [accounts, ...people] = await linesOf(`/operator/accounts?format=csv&search=${encodeURIComponent(email)}`);
-    expect(accounts).toMatch(/^id,email,name,state,is_operator,balance_usd,monthly_grant,/);
-    expect(people).toHaveLength(1);
-    expect((await linesOf('/operator/providers?format=csv'))[0]).toMatch(/^provider,routes,.*ttft_ms_p50,ttft_ms_p90,/);
-  });
+it('lists are exported whole, with people by their addresses, and orders of a month', async () => {
+  const [{ visitor, email }, buyer] = [await operator(), await verified(world)];
+  const id = await idOf(buyer.visitor);
+  await world.pool.query(
+    `insert into orders (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, created_at, expires_at)
+     select gen_random_uuid(), $1, 'expired', 'card', 'p' || n, 5000000000, 0, false, false,
+       '2026-01-31T23:59:59Z'::timestamptz + n * interval '1 second', now() from generate_series(0, 129) n`,
+    [id],
+  );
+  const january = (await visitor.get('/operator/orders?from=2026-01-01&to=2026-02-01')).json;
+  expect(january.data).toMatchObject([{ account_id: id, account_email: buyer.email, package_id: 'p0' }]);
+  const linesOf = async (path: string) => (await visitor.get(path)).text.trimEnd().split('\r\n');
+  const [head, ...orders] = await linesOf('/operator/orders?format=csv&from=2026-02-01&to=2026-03-01');
+  expect(head).toMatch(/^id,status,package_id,.*,account_id,account_email$/);
+  expect(orders).toHaveLength(129);
+  expect(orders.every((line) => line.endsWith(`,${id},${buyer.email}`))).toBe(true);
+  const [accounts, ...people] = await linesOf(`/operator/accounts?format=csv&search=${encodeURIComponent(email)}`);
+  expect(accounts).toMatch(/^id,email,name,state,is_operator,balance_usd,monthly_grant,/);
+  expect(people).toHaveLength(1);
+  expect((await linesOf('/operator/providers?format=csv'))[0]).toMatch(/^provider,routes,.*ttft_ms_p50,ttft_ms_p90,/);
 });
 
 describe('the audit log', () => {
