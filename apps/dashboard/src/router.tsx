@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { readDocsSearch } from './format/read-search.ts';
 import { HomePage } from './pages/home/home-page.tsx';
 import { readKeySearch } from './pages/keys/key-rules.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
@@ -262,10 +263,6 @@ const routingRoute = createRoute({
   validateSearch: readShape,
   component: lazyPage(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
 });
-
-/** An address that reads like a number, such as `?q=429`, is parsed as one. */
-const readDocsSearch = ({ q }: Readonly<Record<string, unknown>>): { q?: string } =>
-  (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
 
 const referenceRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -6,14 +6,14 @@ import { Badge } from '../../ui/badge.tsx';
 import { buttonClass, DownloadLink } from '../../ui/button.tsx';
 import { Card, Page } from '../../ui/surface.tsx';
 import { type Column, PagedTable, usdColumn } from '../../ui/table.tsx';
-import { Instant } from '../../ui/text.tsx';
+import { UtcMinute } from '../../ui/text.tsx';
 import { railWords, statusWords } from '../billing/billing.ts';
 import { daysOfMonth, MonthField } from './month-field.tsx';
 import { allOrdersQuery } from './operator-queries.ts';
 import { Person } from './spend-table.tsx';
 
 const columns: readonly Column<OperatorOrderPage['data'][number]>[] = [
-  { title: 'Ordered', heading: true, cell: ({ created_at }) => <Instant at={created_at} /> },
+  { title: 'Ordered (UTC)', heading: true, cell: ({ created_at }) => <UtcMinute at={created_at} /> },
   {
     title: 'Account',
     cell: ({ account_id, account_email }) => <Person id={account_id} email={account_email} />,
