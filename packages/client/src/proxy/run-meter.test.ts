@@ -91,6 +91,12 @@ describe('a run with a cap', () => {
     expect(text).toContain('what an encrypted chat (minimum_privacy \\"e2ee\\") costs cannot be bounded');
   });
 
+  // Both read what is left before either has stated its cost. One may cost 200,000 nano-dollars.
+  it('sends no second chat beside a running one if they could exceed it together', async () => {
+    const { ask } = runAt(300_000n);
+    expect((await Promise.all([ask(), ask()])).sort()).toEqual([200, 402]);
+  });
+
   it('sends a chat in clear', async () => {
     expect(await asked({ minimum_privacy: 'tee' })).toMatchObject({ status: 200, chats: 1 });
   });
