@@ -185,7 +185,7 @@ describe("a workspace's audit log", () => {
       { act: 'invitation_created' },
       { act: 'workspace_created' },
     ]);
-    expect(data.slice(5, 11).map(({ details }: { details: object }) => details)).toEqual([
+    expect(data.slice(6, 12).map(({ details }: { details: object }) => details)).toEqual([
       { alert_percents: '60' },
       { alert_percents: '50' },
       { max_key_days: 20 },
