@@ -32,7 +32,7 @@ await describeStage(
     function fixedPart(ticket: string): object {
       const { accountRef, shard, expiresAt, ...rest } = inside(ticket).json;
       expect(Number(expiresAt) % 3_600_000).toBe(0);
-      expect(accountRef).toHaveLength(102);
+      expect(accountRef).toHaveLength(123);
       expect(shards).toContain(shard);
       return rest;
     }
