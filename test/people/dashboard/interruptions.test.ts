@@ -281,7 +281,7 @@ await describeDashboard('interruptions', (stage) => {
       await page.getByRole('main').getByRole('alert').getByText('Not now.').waitFor();
       await page.unroute('**/v1/workspaces?*');
       await page.getByRole('button', { name: 'Try again' }).click();
-      await page.getByRole('button', { name: 'Workspace: Default Workspace' }).waitFor();
+      await page.getByRole('button', { name: 'Workspace: Default Workspace' }).first().waitFor();
       await page.getByText('Not now.').waitFor({ state: 'hidden' });
       await page.context().close();
     }
