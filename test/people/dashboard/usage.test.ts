@@ -142,12 +142,12 @@ await describeDashboard('usage', (stage) => {
     expect(sumsHead).toMatch(/^day,model,requests/);
     expect(sums.some((line) => line.includes('only/this,1,'))).toBe(true);
     await page.getByRole('tab', { name: 'Requests' }).click();
-    const [head = '', ...lines] = await csvOf('Export requests');
+    const [head = '', ...lines] = await csvOf('Export requests with ids');
     expect(head).toMatch(/^id,at,workspace_id,key_id/);
     expect(lines).toHaveLength(31);
     expect(lines.every((line) => line.includes(second))).toBe(true);
     await narrow(page, 'Model', 'only/this');
-    expect(await csvOf('Export requests')).toHaveLength(2);
+    expect(await csvOf('Export requests with ids')).toHaveLength(2);
   });
 
   it('is grouped by member and tag for the owner, with names, also of people who left, and exported so', async () => {
