@@ -88,7 +88,7 @@ export async function registerRateLimits(
   app.decorate('countFurther', async (request, reply, times) => {
     const before = first.get(request);
     if (before === undefined || times === 0) return;
-    // What does not fit as a whole uses up nothing more.
+    // A request that does not fit as a whole uses up nothing.
     if (before.remaining < times) throw new ServiceError('rate_limited', { retryAfterS: before.ttl / 1000 });
     const all = await Promise.all(Array.from({ length: times }, () => countRequest(request)));
     for (const each of all.sort((one, other) => other.remaining - one.remaining)) enforce(reply, each);

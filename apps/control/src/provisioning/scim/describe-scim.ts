@@ -56,7 +56,7 @@ const configUrn = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig';
 const schemaUrn = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
 const typeUrn = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
 
-/** What this service supports (RFC 7643, 5). */
+/** The features of SCIM that this service supports (RFC 7643, 5). */
 export const scimConfig = (base: string) => ({
   schemas: [configUrn],
   patch: { supported: true },
