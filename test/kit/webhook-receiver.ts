@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import tls from 'node:tls';
@@ -25,7 +26,8 @@ export interface Receiver {
 
 /** Starts a receiver whose certificate this process trusts. */
 export async function startReceiver(): Promise<Receiver> {
-  const authority = await Issuer.make('webhook authority');
+  // Of two authorities with one name, a client would look at the first only.
+  const authority = await Issuer.make(`webhook authority ${randomUUID()}`);
   const { cert, key } = await certifyServer(authority);
   const caPem = toPem(await authority.certifySelf());
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), caPem]);
