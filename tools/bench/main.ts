@@ -10,6 +10,7 @@ import { peers } from './parts/peers.ts';
 import { processes } from './parts/processes.ts';
 import { scale } from './parts/scale.ts';
 import { shapes } from './parts/shapes.ts';
+import { shares } from './parts/shares.ts';
 import { sizing } from './parts/sizing.ts';
 import { soak } from './parts/soak.ts';
 import { streams } from './parts/streams.ts';
@@ -24,6 +25,7 @@ import { usage } from './parts/usage.ts';
 const parts = {
   gateways,
   shapes,
+  shares,
   tickets,
   scale,
   streams,

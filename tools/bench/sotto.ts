@@ -13,6 +13,7 @@ import { initialPreferences, type Operation } from '@sotto/wire';
 import { Redis } from 'ioredis';
 import { setup as bundlePrograms } from '../../test/kit/bundles.ts';
 import { startOwnPostgres } from '../../test/kit/postgres.ts';
+import { bundledVariable } from '../../test/kit/programs.ts';
 import { type Service, startService, type TestAccount, until } from '../../test/kit/service.ts';
 import { type Contender, everyCore, pin } from './contender.ts';
 
@@ -33,6 +34,10 @@ export interface BenchOptions {
   readonly durable?: boolean;
   /** Whether the broker has a core of its own, and Redis one whenever it has work. Default: true. */
   readonly pinned?: boolean;
+  /** Whether the processes run from bundles, as in the images, or else from their sources. Default: true. */
+  readonly bundled?: boolean;
+  /** Flags of Node for the broker. */
+  readonly brokerFlags?: readonly string[];
 }
 
 /** Sotto as two processes, with a real Redis and a real Postgres. */
@@ -96,12 +101,14 @@ export async function startSotto({
   ledgerYields = true,
   durable = false,
   pinned = true,
+  bundled = true,
+  brokerFlags = [],
 }: BenchOptions): Promise<BenchService | undefined> {
   const redis = await startOwnRedis({ appendOnly: durable });
   if (redis === undefined) return undefined;
   if (pinned && redis.pid !== undefined) runAtOnce(redis.pid);
-  // The processes run as in the images.
-  await bundlePrograms();
+  if (bundled) await bundlePrograms();
+  else delete process.env[bundledVariable];
   const postgres = await startOwnPostgres();
   if (ledgerYields) yieldTo(postgres.pid);
   const sealingKey = Buffer.alloc(32, 7);
@@ -114,6 +121,7 @@ export async function startSotto({
     environment: { LOG_LEVEL: 'info', TICKET_SEALING_KEY: sealingKey.toString('base64'), ...environment },
     enclaves,
     discardLogs,
+    own: { broker: { flags: brokerFlags } },
   });
   if (pinned) pin(service.broker.pid);
   if (ledgerYields) yieldTo(service.control.pid);

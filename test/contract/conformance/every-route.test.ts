@@ -227,7 +227,6 @@ const everyRoute: Concept = (suite) => {
     const kind = callers[caller];
     if (kind === 'ticket' || kind === 'attestationTicket') return ticket(keyInQuery, kind);
     if (kind === 'session' && endsSessions.has(name)) headersOf.set(caller, await signIn(person));
-    if (kind === 'operator' && endsSessions.has(name)) await signOperatorsIn();
     const headers = headersOf.get(caller);
     if (headers === undefined) throw new Error(`nobody is ${caller}`);
     return headers;
@@ -253,6 +252,7 @@ const everyRoute: Concept = (suite) => {
         route.credentials.length === 0
           ? await callRoute(origin(), route, { caller: 'nobody', headers: {} })
           : undefined;
+      if (endsSessions.has(name)) await signOperatorsIn();
       const asked = everyCaller.map(async (caller): Promise<string | undefined> => {
         const headers = await showing(caller, name);
         const { status, text, headers: said } = await callRoute(origin(), route, { caller, headers });

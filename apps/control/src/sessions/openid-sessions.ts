@@ -79,7 +79,7 @@ export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpe
 
 const refusals = {
   account_disabled: 'This account is disabled. Ask the operator of this deployment',
-  signed_out: 'The OpenID provider has ended this sign-in. Sign in again',
+  signed_out: 'This sign-in was ended at the same time, by the OpenID provider or in another session. Sign in again',
 } as const;
 
 /** Returns whether the session to inherit from is still there. */
