@@ -260,6 +260,10 @@ describe.skipIf(redis === undefined)('anonymous wallets, in every sink:', () => 
       'v',
     ]);
     expect(settled.find(({ v }) => v === 1)).toMatchObject({ completionTokens: tokens.told });
+    // Its redeem names the class of its hold and of its tokens. A bound of the exact hold would tell the length of the prompt.
+    const redeems = commands.flatMap((words) => / ticket \S+ \S* \S+ (\d+) (\d+) (\d+) /.exec(words)?.slice(1) ?? []);
+    expect(redeems.map(Number).map((told) => Math.log2(told / 50_000_000) % 1)).toEqual([0, expect.anything(), 0]);
+    expect(redeems[1]).toBe('4096');
     const { rows } = await service.pool.query<{ told: object }>(
       'select jsonb_strip_nulls(to_jsonb(u)) as told from usage u join wallets w on w.account_id = u.account_id',
     );

@@ -21,8 +21,9 @@ export async function redeem(
   order: Omit<HoldOrder, 'holdId'>,
   exchange: Pick<Exchange, 'rate'>,
 ): Promise<Redeemed> {
-  if (order.amountNusd > maxHoldNusd) {
-    throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd, balance) });
+  const { neededNusd = order.amountNusd } = order;
+  if (neededNusd > maxHoldNusd) {
+    throw new ServiceError('insufficient_balance', { message: needed(neededNusd, balance) });
   }
   const holdId = randomId();
   let reply: RedeemReply;
@@ -49,7 +50,7 @@ export async function redeem(
       });
     case 'insufficient':
       // The broker never reveals a balance.
-      throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd, sourceOf(reply)) });
+      throw new ServiceError('insufficient_balance', { message: needed(neededNusd, sourceOf(reply)) });
     case 'closed':
       throw new ServiceError('service_unavailable');
     default:

@@ -44,7 +44,8 @@ export async function streamAnswer(
   });
   const { end } = flow;
   const timing = { ...flow, tookMs };
-  deps.meter.streamed(flow.pieces);
+  // A piece is about a token.
+  if (!serving.admission.isQuiet) deps.meter.streamed(flow.pieces);
   const isTooLarge = output.isTooLarge?.() === true;
   const metered = await settlement.settle(isTooLarge ? 'answer_too_large' : requestEnds[end], output.served(timing));
   if (end === 'complete') client.end(output.lastFrames(end, metered));

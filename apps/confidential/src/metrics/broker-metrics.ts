@@ -59,7 +59,10 @@ export class BrokerMetrics {
     'From a call to a provider until its first output. A whole answer has its first output at its end.',
     ['provider', 'answer'],
   );
-  readonly #pieces = this.#counter('sotto_stream_pieces_total', 'Pieces of streams that were passed on.');
+  readonly #pieces = this.#counter(
+    'sotto_stream_pieces_total',
+    'Pieces of streams that were passed on. Those of quiet requests do not count.',
+  );
   readonly #excess = this.#counter(
     'sotto_excess_usd_total',
     'Cost beyond the holds it was under: the operator’s loss.',

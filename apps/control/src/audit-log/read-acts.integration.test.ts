@@ -12,6 +12,7 @@ it.each([
   ['an actor', { actor_account_id: id }, 'acts_actor_idx'],
   ['an account', { account_id: id }, 'acts_account_idx'],
   ['a workspace', { workspace_id: id }, 'acts_workspace_idx'],
+  ['a kind', { act: ['account_deleted'] }, 'acts_act_idx'],
   ['a time', { from: new Date(0), to: new Date() }, 'acts_at_idx'],
 ] as const)('acts of %s are read by an index in the order of the answer', async (_, filters, index) => {
   const plan = await explained(pool, (database) => readActs(database, { kind: 'operator' }, { limit: 10, ...filters }));

@@ -67,7 +67,7 @@ async function readRows(
   { after, limit }: RowsQuery,
 ): Promise<Row[]> {
   const values: unknown[] = [];
-  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const bind: Bind = (value) => `$${values.push(value)}`;
   // Adds only the filters in use, because a condition that may be void would keep Postgres from using an index.
   const conditions: string[] = [];
   const workspaceId = reader.kind === 'admin' ? reader.workspaceId : filters.workspace_id;
@@ -76,14 +76,14 @@ async function readRows(
   if (accountId !== undefined) conditions.push(`account_id = ${bind(accountId)}`);
   if (filters.from !== undefined) conditions.push(`at >= ${bind(filters.from)}`);
   if (filters.to !== undefined) conditions.push(`at < ${bind(filters.to)}`);
-  if (filters.act !== undefined) conditions.push(`act = any(${bind(filters.act)}::text[])`);
+  if (filters.act !== undefined) conditions.push(ofKinds(filters.act, bind));
   if (filters.actor !== undefined) conditions.push(`actor = ${bind(filters.actor)}`);
   if (filters.actor_account_id !== undefined) {
     conditions.push(`actor_account_id = ${bind(filters.actor_account_id)}`);
     // The answer hides which operator acted, so a filter must not tell it either.
     if (reader.kind !== 'operator') conditions.push("actor <> 'operator'");
   }
-  if (filters.search !== undefined) conditions.push(matching(filters.search, bind));
+  if (filters.search !== undefined) conditions.push(await matching(pool, filters.search, bind));
   if (after !== undefined) conditions.push(`(at, id) < (${bind(after.at)}::timestamptz, ${bind(after.id)}::uuid)`);
   const { rows } = await pool.query<Row>(
     `select ${columns.join(', ')} from acts ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
@@ -93,11 +93,27 @@ async function readRows(
   return rows;
 }
 
-/** SQL: acts by or about the accounts whose address contains a text, or with this id. */
-function matching(text: string, bind: (value: unknown) => string): string {
-  const found = `select a.id from accounts a join auth_user u on u.id = a.user_id where position(${bind(text.toLowerCase())} in u.email) > 0`;
-  const asked = isUuid(text) ? `${found} union all select ${bind(text)}::uuid` : found;
-  return `(account_id in (${asked}) or actor_account_id in (${asked}))`;
+type Bind = (value: unknown) => string;
+
+/** SQL: acts of these kinds. An index in the order of the answer finds those of one. */
+const ofKinds = (kinds: readonly string[], bind: Bind): string =>
+  kinds.length === 1 ? `act = ${bind(kinds[0])}` : `act = any(${bind(kinds)}::text[])`;
+
+/** More accounts than this are not sent back to Postgres. Acts of so many are found by going through the newest. */
+const fewAccounts = 1000;
+
+/**
+ * SQL: acts by or about the accounts whose address contains a text, or with this id. If they are few, Postgres is told their ids, and
+ * so can look their acts up.
+ */
+async function matching(pool: pg.Pool, text: string, bind: Bind): Promise<string> {
+  const found = (address: string): string =>
+    `select a.id from accounts a join auth_user u on u.id = a.user_id where position(${address} in u.email) > 0`;
+  const address = text.toLowerCase();
+  const { rows } = await pool.query<{ id: string }>(`${found('$1')} limit ${fewAccounts + 1}`, [address]);
+  const ids = rows.length > fewAccounts ? undefined : rows.map(({ id }) => id).concat(isUuid(text) ? text : []);
+  const asked = ids === undefined ? `in (${found(bind(address))})` : `= any(${bind(ids)}::uuid[])`;
+  return `(account_id ${asked} or actor_account_id ${asked})`;
 }
 
 /** An operator who acted is hidden from all but operators. */

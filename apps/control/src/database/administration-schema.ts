@@ -59,5 +59,7 @@ export const acts = pgTable(
     index('acts_account_idx').on(table.accountId, table.at, table.id),
     index('acts_workspace_idx').on(table.workspaceId, table.at, table.id),
     index('acts_actor_idx').on(table.actorAccountId, table.at, table.id),
+    // Rare kinds, for operators.
+    index('acts_act_idx').on(table.act, table.at, table.id),
   ],
 );

@@ -249,3 +249,44 @@ it('declares what a rounded hold took', async () => {
     { id: 'hold', nusd: '36', accountRef: 'ref', month: '2026-11' },
   ]);
 });
+
+// The state must not learn what a quiet request needs, so it may hold less, of a wallet that is nearly empty. Such a hold would let the
+// request spend money that is not there. If its cancellation is lost, it is sent again.
+it('undoes a rounded hold that is less than the request needs, and says so once its ticket is valid again', async () => {
+  const rate = { limitRequests: 1, remainingRequests: 0, limitTokens: 1, remainingTokens: 0, resetMs: 1 };
+  const asked: object[] = [];
+  const cancelled: string[] = [];
+  let isAway = false;
+  const state = {
+    membership: { caller: () => ({ client: 'client', epoch: 1 }), isCurrent: () => true },
+    async redeem(request: object) {
+      asked.push(request);
+      return { result: 'admitted', month: '2026-11', rate, heldNusd: 36n } as const;
+    },
+    async cancel(_: number, holdId: string) {
+      if (isAway) throw new StateUnavailableError('away');
+      cancelled.push(holdId);
+    },
+  } as unknown as HoldBookDependencies['state'];
+  const book = new HoldBook({ state, macKey: Buffer.alloc(32), now: () => 0, mostPending: 1, onDelayed: () => {} });
+  const order = {
+    shard: 1,
+    right: { kind: 'ticket', ticketHash: 'ticket' },
+    accountRef: 'ref',
+    estimatedTokens: 0,
+  } as const;
+  const bounds = { amountNusd: 32n, roundedNusd: 64n };
+  expect(await book.redeem({ ...order, ...bounds, holdId: 'enough', neededNusd: 36n })).toMatchObject({
+    result: 'admitted',
+  });
+  const refused = { result: 'insufficient', scope: 'wallet', rate };
+  expect(await book.redeem({ ...order, ...bounds, holdId: 'short', neededNusd: 37n })).toEqual(refused);
+  expect(cancelled).toEqual(['short']);
+  isAway = true;
+  expect(await book.redeem({ ...order, ...bounds, holdId: 'lost', neededNusd: 37n })).toEqual(refused);
+  isAway = false;
+  await book.resend();
+  expect(cancelled).toEqual(['short', 'lost']);
+  expect(book.openHolds).toBe(1);
+  for (const each of asked) expect(each).not.toHaveProperty('neededNusd');
+});

@@ -15,6 +15,8 @@ import type { Caller } from './membership.ts';
 /** A redeem and the reference to its owner. */
 export interface HoldOrder extends RedeemRequest {
   readonly accountRef: string;
+  /** What the request needs, if the state must not learn it: `amountNusd` and `roundedNusd` are then its bounds. */
+  readonly neededNusd?: Nusd | undefined;
 }
 
 interface Hold {
@@ -102,27 +104,33 @@ export class HoldBook {
 
   /**
    * Uses the right and places the hold. Throws `StateUnavailableError` if the result is unknown; the redeem is then undone, even if
-   * it is executed later. Also throws it, before any call, if too many settlements are unacknowledged.
+   * it is executed later. It is undone, too, if less was held than the request needs. Also throws, before any call, if too many
+   * settlements are unacknowledged.
    */
-  async redeem({ accountRef, ...request }: HoldOrder): Promise<RedeemReply> {
+  async redeem({ accountRef, neededNusd = 0n, ...request }: HoldOrder): Promise<RedeemReply> {
     const { state, mostPending } = this.#deps;
     if (this.size >= mostPending) throw new StateUnavailableError('the ledger is too late', { attempted: false });
     const { shard, holdId, amountNusd } = request;
     const caller = state.membership.caller(shard);
+    const undo = (): Promise<void> => {
+      const doubtful = { shard, holdId, caller };
+      this.#doubtful.set(holdId, doubtful);
+      return this.#undo(doubtful).catch(() => {});
+    };
     this.#asked.add(holdId);
     try {
       const reply = await state.redeem(request);
-      if (reply.result === 'admitted') {
-        const { month, heldNusd = amountNusd } = reply;
-        this.#open.set(holdId, { shard, holdId, amountNusd: heldNusd, accountRef, month, caller });
+      if (reply.result !== 'admitted') return reply;
+      const { month, rate, heldNusd = amountNusd } = reply;
+      if (heldNusd < neededNusd) {
+        // Its ticket is valid again before the caller is told.
+        await undo();
+        return { result: 'insufficient', scope: 'wallet', rate };
       }
+      this.#open.set(holdId, { shard, holdId, amountNusd: heldNusd, accountRef, month, caller });
       return reply;
     } catch (error) {
-      if (error instanceof StateUnavailableError && error.attempted) {
-        const doubtful = { shard, holdId, caller };
-        this.#doubtful.set(holdId, doubtful);
-        this.#undo(doubtful).catch(() => {});
-      }
+      if (error instanceof StateUnavailableError && error.attempted) void undo();
       throw error;
     } finally {
       this.#asked.delete(holdId);

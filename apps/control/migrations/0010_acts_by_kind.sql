@@ -1,0 +1,1 @@
+CREATE INDEX "acts_act_idx" ON "acts" USING btree ("act","at","id");
