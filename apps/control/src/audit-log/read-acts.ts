@@ -83,14 +83,21 @@ async function readRows(
     // The answer hides which operator acted, so a filter must not tell it either.
     if (reader.kind !== 'operator') conditions.push("actor <> 'operator'");
   }
-  if (filters.search !== undefined) conditions.push(await matching(pool, filters.search, bind));
   if (after !== undefined) conditions.push(`(at, id) < (${bind(after.at)}::timestamptz, ${bind(after.id)}::uuid)`);
-  const { rows } = await pool.query<Row>(
-    `select ${columns.join(', ')} from acts ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-     order by at desc, id desc limit ${bind(limit)}`,
-    values,
-  );
-  return rows;
+  const most = bind(limit);
+  const inOrder = `order by at desc, id desc limit ${most}`;
+  const select = (more: readonly string[]): string => {
+    const all = [...conditions, ...more];
+    return `select ${columns.join(', ')} from acts ${all.length === 0 ? '' : `where ${all.join(' and ')}`} ${inOrder}`;
+  };
+  const found = filters.search === undefined ? undefined : await findAccounts(pool, filters.search);
+  const sql =
+    found === undefined
+      ? select([])
+      : found.length > fewAccounts
+        ? select([concerning(bind(found))])
+        : `select * from (${ofEach(bind(found), select)}) acts ${inOrder}`;
+  return (await pool.query<Row>(sql, values)).rows;
 }
 
 type Bind = (value: unknown) => string;
@@ -99,22 +106,27 @@ type Bind = (value: unknown) => string;
 const ofKinds = (kinds: readonly string[], bind: Bind): string =>
   kinds.length === 1 ? `act = ${bind(kinds[0])}` : `act = any(${bind(kinds)}::text[])`;
 
-/** More accounts than this are not sent back to Postgres. Acts of so many are found by going through the newest. */
-const fewAccounts = 1000;
+/** Of more accounts, the newest acts of all are read until there are enough of theirs. */
+const fewAccounts = 100;
 
-/**
- * SQL: acts by or about the accounts whose address contains a text, or with this id. If they are few, Postgres is told their ids, and
- * so can look their acts up.
- */
-async function matching(pool: pg.Pool, text: string, bind: Bind): Promise<string> {
-  const found = (address: string): string =>
-    `select a.id from accounts a join auth_user u on u.id = a.user_id where position(${address} in u.email) > 0`;
-  const address = text.toLowerCase();
-  const { rows } = await pool.query<{ id: string }>(`${found('$1')} limit ${fewAccounts + 1}`, [address]);
-  const ids = rows.length > fewAccounts ? undefined : rows.map(({ id }) => id).concat(isUuid(text) ? text : []);
-  const asked = ids === undefined ? `in (${found(bind(address))})` : `= any(${bind(ids)}::uuid[])`;
-  return `(account_id ${asked} or actor_account_id ${asked})`;
+/** Returns the accounts whose address contains a text, and the one with this id. */
+async function findAccounts(pool: pg.Pool, text: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    'select a.id from accounts a join auth_user u on u.id = a.user_id where position($1 in u.email) > 0',
+    [text.toLowerCase()],
+  );
+  return [...rows.map(({ id }) => id), ...(isUuid(text) ? [text] : [])];
 }
+
+/** SQL: acts by or about these accounts. */
+const concerning = (ids: string): string =>
+  `(account_id = any(${ids}::uuid[]) or actor_account_id = any(${ids}::uuid[]))`;
+
+/** SQL: the newest acts by or about each of these accounts, each once. */
+const ofEach = (ids: string, select: (more: readonly string[]) => string): string =>
+  [['account_id = found.id'], ['actor_account_id = found.id', `(account_id = any(${ids}::uuid[])) is not true`]]
+    .map((more) => `select a.* from unnest(${ids}::uuid[]) as found (id) cross join lateral (${select(more)}) a`)
+    .join(' union all ');
 
 /** An operator who acted is hidden from all but operators. */
 const actorOf = (row: Row, reader: ActReader): string | null =>

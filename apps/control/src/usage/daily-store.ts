@@ -68,13 +68,16 @@ export async function readDaily(
   pool: pg.Pool,
   question: DailyQuestion,
 ): Promise<UsageDailyAnswer | Refused<TooManyGroups>> {
-  const groups = await readGroups(pool, question, maxGroups + 1);
+  const [groups, firstTokens] = await Promise.all([
+    readGroups(pool, question, maxGroups + 1),
+    readFirstTokens(pool, question),
+  ]);
   if (groups.length > maxGroups) return new Refused({ why: 'too_many_groups', most: maxGroups });
   const total = groups.reduce(addUp, { group: {}, counts: zeroCounts, costNusd: 0n });
   return usageDailyAnswerSchema.parse({
     data: groups.map(toAnswer),
     total: toAnswer(total),
-    first_token: await readFirstTokens(pool, question),
+    first_token: firstTokens,
   });
 }
 
