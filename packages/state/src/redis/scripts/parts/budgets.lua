@@ -6,7 +6,7 @@
 --
 -- `find_exhausted` returns the scope and the limit of the first budget that does not cover an amount, and what is left
 -- of it. Brokers see the scope. The name would link requests. If all cover it, the third value is the names that have a
--- limit.
+-- limit. A shard without any limit is asked once in a call.
 -- include names
 
 local function budget_key(id) return P .. 'budget:' .. id end
@@ -24,15 +24,22 @@ local function split(names)
   for id in string.gmatch(names or '', '%S+') do ids[#ids + 1] = id end
   return ids
 end
+local has_limits = {}
+local function is_unlimited()
+  if has_limits[LIMITS] == nil then has_limits[LIMITS] = redis.call('EXISTS', LIMITS) == 1 end
+  return not has_limits[LIMITS]
+end
 local function add_open(month, amount, names)
+  if tonumber(amount) == 0 or is_unlimited() then return end
   local ids = split(names)
-  if #ids == 0 or tonumber(amount) == 0 then return end
+  if #ids == 0 then return end
   local limits = try('HMGET', LIMITS, unpack(ids))
   for i, id in ipairs(ids) do
     if limits[i] then try('HINCRBY', budget_key(id), 'open ' .. month, amount) end
   end
 end
 local function find_exhausted(names, month, amount)
+  if is_unlimited() then return nil, nil, '' end
   local ids, limited = split(names), ''
   local limits = #ids > 0 and redis.call('HMGET', LIMITS, unpack(ids))
   for i, id in ipairs(ids) do

@@ -29,4 +29,4 @@ local function raise()
   failure = nil
   if raised then error({err = raised}) end
 end
-local function int(value) return string.format('%.0f', value) end
+local function int(value) return string.format('%d', value) end
