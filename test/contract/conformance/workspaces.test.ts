@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { invitationOfferAnswerSchema } from '@sotto/contract/control/invitations';
 import { keyListAnswerSchema } from '@sotto/contract/control/keys';
-import { balanceAnswerSchema, type UsagePage, usagePageSchema } from '@sotto/contract/control/usage';
+import {
+  balanceAnswerSchema,
+  type UsagePage,
+  usageDailyAnswerSchema,
+  usagePageSchema,
+} from '@sotto/contract/control/usage';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import {
   workspaceAnswerSchema,
@@ -212,6 +217,23 @@ const workspaces: Concept = (suite) => {
         const daily = await get(url(`/usage/daily?workspace_id=${id}`), who.session);
         expect(daily.json).toMatchObject({ total: { requests: 3 } });
       }
+      // Hours are nearly rows: whoever may not read a row has no sum of it, and no filter or export leads further.
+      const hours = `/usage/daily?group_by=hour,key_id&workspace_id=${id}`;
+      for (const [who, keys] of [
+        [ann, all],
+        [cat, all],
+        [ben, [bensKey.id]],
+      ] as const) {
+        const { data } = usageDailyAnswerSchema.parse((await get(url(hours), who.session)).json);
+        expect(data.map(({ key_id: keyId }) => keyId).sort()).toEqual(keys);
+      }
+      const ofBen = [`&key_id=${annsKey.id}`, `&member_id=${ben.accountId.toUpperCase()}&key_id=${annsKey.id}`];
+      for (const query of ofBen)
+        expect((await get(url(`${hours}${query}`), ben.session)).json).toMatchObject({ total: { requests: 0 } });
+      expect((await get(url(`${hours}&format=csv`), ben.session)).text).not.toContain(annsKey.id);
+      expectError(await get(url(`${hours}&member_id=${ann.accountId}`), ben.session), 403, 'forbidden');
+      for (const query of ['', '&format=csv', `&member_id=${dee.accountId}`])
+        expectError(await get(url(`${hours}${query}`), dee.session), 403, 'forbidden');
     });
 
     it('its owner pays; members see its usage with costs, and no other amounts', async () => {

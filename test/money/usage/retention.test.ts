@@ -4,6 +4,7 @@ import { until } from '@sotto/test-servers';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { bearer } from '../../kit/client.ts';
+import { expectError } from '../../kit/expect-error.ts';
 import { get } from '../../kit/send.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { oneModel } from '../../kit/stage/one-model.ts';
@@ -14,6 +15,8 @@ const month = (from: number): Date => {
   const today = new Date();
   return new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + from));
 };
+
+const later = (at: Date): string => new Date(at.getTime() + 3_600_000).toISOString();
 
 /** Makes the first partition end a month ago, as in a deployment that has been upgraded long since. */
 async function age(databaseUrl: string): Promise<void> {
@@ -59,6 +62,13 @@ await describeStage(
       expect(stored.map(({ name }) => name)).toEqual(['usage_other', nameOf(month(-1)), nameOf(month(0))]);
       const daily = await get(`${service.controlUrl}/usage/daily?from=${month(-3).toISOString()}`, credential);
       expect(usageDailyAnswerSchema.parse(daily.json).total.requests).toBe(3);
+      // Hours of deleted rows are not told as empty.
+      const hourly = (at: Date) =>
+        get(`${service.controlUrl}/usage/daily?group_by=hour&from=${at.toISOString()}&to=${later(at)}`, credential);
+      const refused = await hourly(month(-2));
+      expectError(refused, 400, 'invalid_request', 'from');
+      expect(refused.text).toContain(`requests before ${month(-1).toISOString()}`);
+      expect(usageDailyAnswerSchema.parse((await hourly(month(-1))).json).total.requests).toBe(1);
       // The state does not know of these bookings, but the ledger must agree with itself.
       const { output } = await service.runControl(['audit']);
       expect(output).toMatch(/ledger: .* 3 settlements/);

@@ -195,11 +195,50 @@ await describeStage('usage', oneModel, (stage) => {
   it.each([
     [`from=${dayAgo(401)}`, 'from'],
     ['from=9000-01-01', 'from'],
-    ['group_by=hour', 'group_by'],
+    ['group_by=minute', 'group_by'],
+    [`group_by=hour&from=${dayAgo(4)}`, 'from'],
+    ['group_by=model,hour&from=2026-01-01&to=2026-01-04T00:01:00Z', 'from'],
     ['group_by=', 'group_by'],
     ['format=xml', 'format'],
   ])('daily usage says of ?%s which parameter is wrong', async (query, param) => {
     expectError(await get(url(`/usage/daily?${query}`), owners[0]?.credential), 400, 'invalid_request', param);
+  });
+
+  it('sums hours of at most three days: the last 24 and the present one, or those that were asked for', async () => {
+    const account = await stage.service.createAccount();
+    const owner = await ownerOf(stage.service, account);
+    const times = ['2026-03-10T00:00:00Z', '2026-03-10T00:59:00Z', '2026-03-10T01:00:00Z', '2026-03-12T23:59:00Z'];
+    await bookSettlements(
+      stage.service.pool,
+      [...times, '2026-03-09T23:59:00Z', '2026-03-13T00:00:00Z', new Date(minuteNow).toISOString()].map((at) => ({
+        owner,
+        settlement: settlementOf({ at: Date.parse(at), model: 'm/hours' }),
+      })),
+    );
+    const ask = (query: string) => get(url(`/usage/daily?group_by=${query}`), bearer(account.managementKey));
+    const asked = 'from=2026-03-10T00:30:00Z&to=2026-03-12T23:00:01Z';
+    const answer = usageDailyAnswerSchema.parse((await ask(`hour,model&${asked}`)).json);
+    const model = { model: 'm/hours', prompt_tokens: 1 };
+    expect(answer).toMatchObject({
+      data: [
+        { hour: '2026-03-10T00:00:00.000Z', ...model, prompt_tokens: 2, requests: 2, cost: 0.000002 },
+        { hour: '2026-03-10T01:00:00.000Z', ...model, requests: 1 },
+        { hour: '2026-03-12T23:00:00.000Z', ...model, requests: 1 },
+      ],
+      total: { requests: 4 },
+      first_token: null,
+    });
+    const whole = usageDailyAnswerSchema.parse((await ask(`day&${asked}`)).json);
+    expect(whole.total).toEqual(answer.total);
+    expect(whole.first_token).not.toBeNull();
+    const recent = usageDailyAnswerSchema.parse((await ask('hour')).json);
+    expect(recent.total.requests).toBe(1);
+    const csv = await ask(`hour,day&${asked}&format=csv`);
+    expect(csv.headers.get('content-disposition')).toContain('usage-hourly-2026-03-10-2026-03-13.csv');
+    expect(csv.text.split('\r\n')[1]).toBe('2026-03-10T00:00:00.000Z,2026-03-10,2,0,0,0,2,0,2,0,0.000002');
+    const many = await ask('hour&from=2026-03-10&to=2026-03-13T00:01:00Z');
+    expectError(many, 400, 'invalid_request', 'from');
+    expect(many.text).toContain('`from` must be at most 3 days before `to` for counts by hour.');
   });
 
   it('exports every row that JSON pages through, whatever the page', async () => {

@@ -111,14 +111,37 @@ await describeDashboard('connected apps', (stage) => {
     await use(stage, tokens.access_token);
 
     await page.goto(`${stage.origin}/apps`);
-    await page.getByRole('button', { name: 'Disconnect Notebook' }).waitFor();
+    const menu = page.getByRole('button', { name: 'Actions for Notebook' });
+    await menu.waitFor();
     await until(async () => {
       await page.reload();
       const table = page.getByRole('table', { name: 'Active connections' });
       await table.waitFor();
       return /\$0\.0\d+ of \$2\.50/.test((await table.textContent()) ?? '');
     }, 'what it spent is shown');
-    await page.getByRole('button', { name: 'Disconnect Notebook' }).click();
+    // Its key has a tag, which is changed here and beside the keys of the workspace.
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Change tag' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Tag of “Notebook”' });
+    await dialog.getByLabel('Tag').fill('Cost centre 7');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Tag: Cost centre 7').waitFor();
+    await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+    const held = page.getByRole('table', { name: 'Keys of connected apps' }).getByRole('row', { name: 'Notebook' });
+    await expect.poll(() => held.textContent()).toContain('Cost centre 7');
+    await held.getByRole('button', { name: 'Change tag Notebook' }).click();
+    // What is saved unchanged stays.
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await held.getByRole('button', { name: 'Change tag Notebook' }).click();
+    await dialog.getByLabel('Tag').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => held.textContent()).toContain('–');
+    await expectAccessible(page);
+    await page.goto(`${stage.origin}/apps`);
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Disconnect' }).click();
     await expectAccessible(page);
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('No connected apps').waitFor();

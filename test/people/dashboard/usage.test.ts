@@ -194,9 +194,53 @@ await describeDashboard('usage', (stage) => {
     await member.getByRole('link', { name: '$1.00' }).waitFor();
   });
 
+  it('shows the hours of a day or two and of the last 24, also by keyboard and as a table', async () => {
+    const person = await user(stage);
+    const [keyId = ''] = person.keyIds;
+    await use(stage, person, [
+      { keyId, usd: 1 },
+      { keyId, usd: 2, minutesAgo: 22 * 60, model: 'beta/chat' },
+      { keyId, usd: 4, minutesAgo: 25 * 60 },
+    ]);
+    const page = await stage.open('/usage', { as: person });
+    await narrow(page, 'Time', 'Last 24 hours');
+    await page.getByText('$, by hour (UTC)', { exact: true }).waitFor();
+    await expect.poll(() => total(page, 'Cost').textContent()).toContain('$3.00');
+    const sums = page.getByRole('table', { name: 'Usage by model' }).getByRole('row');
+    await expect
+      .poll(() => sums.allTextContents())
+      .toEqual([
+        expect.anything(),
+        expect.stringMatching(/beta\/chat.*\$2\.00/),
+        expect.stringMatching(/acme\/small.*\$1\.00/),
+      ]);
+    const drawing = plot(page).locator('svg.recharts-surface').first();
+    await drawing.focus();
+    for (let step = 0; step < 24; step += 1) await page.keyboard.press('ArrowRight');
+    await plot(page).getByText('$1.00').first().waitFor();
+    await plot(page).getByRole('button', { name: 'Show as a table' }).click();
+    const rows = plot(page).getByRole('table').locator('tbody tr');
+    expect(await rows.count()).toBe(24);
+    expect(await rows.last().textContent()).toMatch(/:00.*\$1\.00/);
+    expect(await rows.nth(1).textContent()).toContain('$2.00');
+    await expectAccessible(page);
+    // Requests of the same hours, and back.
+    await page.getByRole('tab', { name: 'Requests' }).click();
+    await expect.poll(() => requests(page).count()).toBe(2);
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export by hour, member, key and model' }).click();
+    const lines = (await readFile(await (await waiting).path(), 'utf8')).trimEnd().split('\r\n');
+    expect(lines).toHaveLength(3);
+    await narrow(page, 'Time', 'Today');
+    await page.getByText('$, by hour (UTC)', { exact: true }).waitFor();
+    await narrow(page, 'Time', 'Last 7 days');
+    await page.getByText('$, by day', { exact: true }).waitFor();
+  });
+
   it('says since when requests are kept, where it asks for older ones', async () => {
     const person = await user(stage);
-    await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }]);
+    await use(stage, person, [{ keyId: person.keyIds[0] ?? '' }, { keyId: person.keyIds[0] ?? '', daysAgo: 40 }]);
     const keep = (from: string) => stage.service.pool.query(`update deployment set usage_kept_from = ${from}`);
     const { rows } = await stage.service.pool.query<{ first: string; today: string }>(
       "select to_char(day, 'YYYY-MM-01') as first, to_char(day, 'YYYY-MM-DD') as today from (select now() at time zone 'UTC') as t (day)",
@@ -209,6 +253,10 @@ await describeDashboard('usage', (stage) => {
       await page.goto(new URL(`/usage?view=requests&from=${today}&to=${today}`, page.url()).href);
       await requests(page).first().waitFor();
       expect(await page.getByText('were deleted').count()).toBe(0);
+      // Hours are summed from requests, so of deleted ones the day is left.
+      const earlier = new Date(Date.now() - 40 * dayMs).toISOString().slice(0, 10);
+      await page.goto(new URL(`/usage?from=${earlier}&to=${earlier}`, page.url()).href);
+      await page.getByText('$, by day', { exact: true }).waitFor();
     } finally {
       await keep('null');
     }

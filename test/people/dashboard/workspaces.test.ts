@@ -102,6 +102,20 @@ await describeDashboard('workspaces', (stage) => {
     const id = await createWorkspace(page, 'Many');
     await page.goto(`/workspaces/${id}`);
     const list = page.getByLabel('Email');
+    // Enter sends one line, and in a list begins the next. Ctrl and Enter send both.
+    await list.fill('cat@many.example');
+    await list.press('Enter');
+    await page.getByText('cat@many.example is invited as member.').waitFor();
+    await list.fill('dee@many.example');
+    await list.press('Shift+Enter');
+    await list.pressSequentially('eve@many.example');
+    await list.press('Enter');
+    await list.pressSequentially('nobody');
+    await list.press('Control+Enter');
+    expect(await list.inputValue()).toBe('dee@many.example\neve@many.example\nnobody');
+    await list.fill('dee@many.example\neve@many.example');
+    await list.press('Control+Enter');
+    await page.getByText('2 invited.').waitFor();
     await list.fill(`Ann <ann@many.example>\nnobody\n${guest.email}`);
     await page.getByText('Not an address: nobody.').waitFor();
     expect(await page.getByRole('button', { name: /^Invite/ }).isDisabled()).toBe(true);

@@ -64,7 +64,12 @@ export const orders = pgTable(
     nextCheckAt: instant('next_check_at'),
   },
   (table) => [
-    index('orders_account_idx').on(table.accountId, table.createdAt.desc(), table.id.desc()),
+    // Both are scanned backwards. With `desc`, nulls would be on the other side than `order by created_at desc` expects.
+    index('orders_account_idx').on(table.accountId, table.createdAt, table.id),
+    // What operators list: all but unpaid orders for wallets, which anybody can place.
+    index('orders_time_idx')
+      .on(table.createdAt, table.id)
+      .where(sql`${table.walletKeyHash} is null or ${table.payment} is not null or ${table.flag} is not null`),
     index('orders_next_check_idx').on(table.nextCheckAt).where(sql`${table.nextCheckAt} is not null`),
     uniqueIndex('orders_reference_idx').on(table.rail, table.railReference),
     index('orders_payment_idx').on(table.rail, table.payment),

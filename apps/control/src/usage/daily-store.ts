@@ -3,8 +3,8 @@ import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
 import { firstTokenBoundsMs } from '@sotto/wire';
 import type pg from 'pg';
 import { Refused } from '../database/refused.ts';
-import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from '../ledger/rollups.ts';
-import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
+import { type Dimension, dimensions, maxSum, rollupFor, type SumName, sumNames, sums } from '../ledger/rollups.ts';
+import { type DayRange, dateOf, type HourRange, monthsOf, weeksOf } from './day-range.ts';
 
 /** What a key belongs to, which its row tells and no sum. */
 const ofKeys = { member_id: 'k.created_by', tag: 'k.tag' } as const;
@@ -14,6 +14,8 @@ type OfKey = keyof typeof ofKeys;
 export interface DailyQuestion {
   readonly accountId: string;
   readonly days: DayRange;
+  /** Set if `groups` has `hour`. Rows of these hours are summed then, instead of days. */
+  readonly hours?: HourRange | undefined;
   /** In the order of `usageGroups`. */
   readonly groups: readonly UsageGroup[];
   readonly filters: Partial<Record<Dimension | OfKey, string | undefined>>;
@@ -81,10 +83,10 @@ export async function readDaily(
   });
 }
 
-/** Counts the times to the first token of all days. Null if the question filters by more than the workspace. */
-async function readFirstTokens(pool: pg.Pool, { accountId, days, filters }: DailyQuestion) {
+/** Counts the times to the first token of all days. Null if the question is of hours, or filters by more than the workspace. */
+async function readFirstTokens(pool: pg.Pool, { accountId, days, hours, filters }: DailyQuestion) {
   const { workspace_id: workspaceId, ...others } = filters;
-  if (Object.values(others).some((value) => value !== undefined)) return null;
+  if (hours !== undefined || Object.values(others).some((value) => value !== undefined)) return null;
   const { rows } = await pool.query<{ class: number; answers: string }>(
     `select class, least(sum(answers), ${Number.MAX_SAFE_INTEGER}) as answers from usage_daily_first_token
      where account_id = $1 and day >= $2::date and day < $3::date and ($4::uuid is null or workspace_id = $4)
@@ -108,12 +110,14 @@ export async function* exportDaily(pool: pg.Pool, question: DailyQuestion): Asyn
   }
 }
 
-function pieces({ days, groups }: DailyQuestion): readonly DayRange[] {
+function pieces({ days, hours, groups }: DailyQuestion): readonly DayRange[] {
+  if (hours !== undefined) return [days];
   if (groups.includes('day')) return weeksOf(days);
   return groups.includes('month') ? monthsOf(days) : [days];
 }
 
 function columnOf(group: UsageGroup): string {
+  if (group === 'hour') return `to_char(s.hour, 'YYYY-MM-DD"T"HH24:MI:SS.000"Z"') as hour`;
   if (group === 'day') return "to_char(s.day, 'YYYY-MM-DD') as day";
   return group === 'month' ? "to_char(s.month, 'YYYY-MM') as month" : `s.${group}`;
 }
@@ -122,10 +126,10 @@ const sumsOf = (rows: string): string => sumNames.map((name) => `sum(${rows}.${n
 const isOfKeys = (group: UsageGroup): group is OfKey => group in ofKeys;
 
 async function readGroups(pool: pg.Pool, question: DailyQuestion, limit?: number): Promise<GroupSums[]> {
-  const { accountId, days, groups, isNamed } = question;
-  const values: unknown[] = [accountId, dateOf(days.from), dateOf(days.to)];
+  const { accountId, days, hours, groups, isNamed } = question;
+  const values: unknown[] = [accountId, ...(hours ? [hours.from, hours.to] : [dateOf(days.from), dateOf(days.to)])];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const summed = sumByRollup(question, bind);
+  const summed = sumByTime(question, bind);
   const ordered = groups.map((group) => `s.${group}`).join(', ');
   const named = isNamed ? groups.flatMap((group) => names[group] ?? []) : [];
   const columns = [
@@ -149,8 +153,18 @@ async function readGroups(pool: pg.Pool, question: DailyQuestion, limit?: number
   }));
 }
 
-/** SQL: the sums of the smallest rollup, by all groups that it has, and by key if its keys tell the others. */
-function sumByRollup({ groups, filters }: DailyQuestion, bind: (value: unknown) => string): string {
+const rowTime = "r.at at time zone 'UTC'";
+/** SQL of the times in rows of `usage`, and in days of a rollup. */
+const timesOfRows: Partial<Record<UsageGroup, string>> = {
+  hour: `date_trunc('hour', ${rowTime})`,
+  day: `(${rowTime})::date`,
+  month: `date_trunc('month', ${rowTime})`,
+};
+const timesOfDays: typeof timesOfRows = { month: "date_trunc('month', r.day::timestamp)" };
+const sumsOfRows = sumNames.map((name) => `least(${sums[name]}, ${maxSum})::bigint as ${name}`).join(', ');
+
+/** SQL: the sums of rows, or of the smallest rollup, by all groups that it has, and by key if its keys tell the others. */
+function sumByTime({ groups, filters, hours }: DailyQuestion, bind: (value: unknown) => string): string {
   const asked = dimensions.filter((name) => filters[name] !== undefined);
   const askedOfKeys = (['member_id', 'tag'] as const).filter((name) => filters[name] !== undefined);
   const conditions = [
@@ -162,14 +176,21 @@ function sumByRollup({ groups, filters }: DailyQuestion, bind: (value: unknown) 
     ),
   ];
   const isByKey = groups.includes('key_id') || groups.some(isOfKeys);
-  const by = [...groups.filter((group) => group !== 'key_id' && !isOfKeys(group)), ...(isByKey ? ['key_id'] : [])];
+  const by = [
+    ...groups.filter((group) => group !== 'key_id' && !isOfKeys(group)),
+    ...(isByKey ? (['key_id'] as const) : []),
+  ];
   const needed = dimensions.filter(
     (name) => by.includes(name) || asked.includes(name) || (name === 'key_id' && askedOfKeys.length > 0),
   );
-  const sqlOf = (group: string): string => (group === 'month' ? "date_trunc('month', r.day::timestamp)" : `r.${group}`);
-  return `select ${by.map((group) => `${sqlOf(group)} as ${group}`).join(', ')}, ${sumsOf('r')}
-    from ${rollupFor(needed).table} r
-    where r.account_id = $1 and r.day >= $2::date and r.day < $3::date ${conditions.join(' ')}
+  const times = hours === undefined ? timesOfDays : timesOfRows;
+  const sqlOf = (group: UsageGroup): string => times[group] ?? `r.${group}`;
+  const [table, summed, within] =
+    hours === undefined
+      ? [rollupFor(needed).table, sumsOf('r'), 'r.day >= $2::date and r.day < $3::date']
+      : ['usage', sumsOfRows, 'r.at >= $2 and r.at < $3'];
+  return `select ${by.map((group) => `${sqlOf(group)} as ${group}`).join(', ')}, ${summed}
+    from ${table} r where r.account_id = $1 and ${within} ${conditions.join(' ')}
     group by ${by.map(sqlOf).join(', ')}`;
 }
 

@@ -29,10 +29,10 @@ export const dayRange = (asked: Asked, nowMs: number): DayRange =>
 
 /**
  * Returns the whole UTC hours of a query, as `dayRange` does. The default is the last 24 hours and the present one. Throws
- * `invalid_request` for more than 31 days, too.
+ * `invalid_request` for more than `mostDays`, too.
  */
-export function hourRange(asked: Asked, nowMs: number): HourRange {
-  const { from, to } = rangeOf(asked, nowMs, { unitMs: hourMs, usual: 25, mostDays: 31, end: 'now' });
+export function hourRange(asked: Asked, nowMs: number, mostDays: number): HourRange {
+  const { from, to } = rangeOf(asked, nowMs, { unitMs: hourMs, usual: 25, mostDays, end: 'now' });
   return { from: new Date(from * hourMs), to: new Date(to * hourMs) };
 }
 
@@ -47,7 +47,9 @@ function rangeOf(
   const refused = (message: string) => new ServiceError('invalid_request', { message, param: 'from' });
   if (begin >= until) throw refused(`\`from\` must be earlier than \`to\`, which is ${end} where it is absent.`);
   if ((until - begin) * unitMs > mostDays * dayMs)
-    throw refused(`\`from\` must be at most ${mostDays} days before \`to\`.`);
+    throw refused(
+      `\`from\` must be at most ${mostDays} days before \`to\`${unitMs === hourMs ? ' for counts by hour' : ''}.`,
+    );
   return { from: begin, to: until };
 }
 

@@ -236,9 +236,11 @@ describe('daily usage', () => {
     await fc.assert(
       fc.asyncProperty(question, async ({ groups, first, length, isNamed, ...filters }) => {
         const from = firstDay / dayMs + first;
+        const hours = { from: new Date(from * dayMs), to: new Date((from + length) * dayMs) };
         const asked: DailyQuestion = {
           accountId: account,
           days: { from, to: from + length },
+          hours: groups.includes('hour') ? hours : undefined,
           groups,
           filters,
           isNamed,
@@ -253,7 +255,8 @@ describe('daily usage', () => {
           if (day < from || day >= from + length) continue;
           if (row.model !== model || row.key_id !== key_id || row.workspace_id !== workspace_id) continue;
           if (key.member_id !== member_id || key.tag !== tag) continue;
-          const of = { ...row, ...key, day: row.at.slice(0, 10), month: row.at.slice(0, 7) };
+          const hour = `${row.at.slice(0, 13)}:00:00.000Z`;
+          const of = { ...row, ...key, hour, day: row.at.slice(0, 10), month: row.at.slice(0, 7) };
           const name = JSON.stringify(groups.map((group) => of[group]));
           const sum = expected.get(name) ?? { requests: 0, tokens: 0, costNusd: 0 };
           expected.set(name, {
@@ -341,6 +344,34 @@ describe('daily usage', () => {
       );
       expect(plan).toMatch(/Index Cond: \(\(account_id = .*\(key_id = ANY/);
       expect(plan).toContain(`Index Scan using ${index} on api_keys`);
+    }
+  });
+
+  it('by the hour is found by the indexes of rows', async () => {
+    await pool.query('analyze usage, api_keys');
+    const hours = { from: new Date(firstDay), to: new Date(firstDay + dayMs) };
+    for (const [filters, condition] of [
+      [{}, 'at >='],
+      [{ workspace_id: workspaces[0] }, 'workspace_id ='],
+      [{ key_id: keys[0] }, 'key_id ='],
+      [{ model: 'm/one' }, 'model ='],
+      [{ key_id: keys[0], model: 'm/one' }, 'key_id = .*model ='],
+    ] as const) {
+      const asked: DailyQuestion = {
+        accountId: account,
+        days,
+        hours,
+        groups: ['hour', 'model'],
+        filters,
+        isNamed: true,
+      };
+      const plan = await explained(pool, (database) => readDaily(database, asked));
+      expect(plan, JSON.stringify(filters)).toMatch(
+        new RegExp(
+          `Index Scan using usage_\\w+ on usage_\\w+ r.*\\n.*Index Cond: .*account_id = .*${condition}.*at < `,
+        ),
+      );
+      expect(plan, JSON.stringify(filters)).not.toContain('Filter');
     }
   });
 

@@ -10,10 +10,10 @@ import type { ControlEvents } from '../events.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import type { Serve } from '../serve/serve.ts';
 import { exportDaily, groupColumns, readDaily, type TooManyGroups } from './daily-store.ts';
-import { dateOf, dayRange, hourRange } from './day-range.ts';
+import { dateOf, dayRange, type HourRange, hourRange } from './day-range.ts';
 import { RefusalBooks } from './refusal-books.ts';
 import { purgeRefusals, readRefusals } from './refusal-store.ts';
-import { keepUsageMonths, type UsageRetention } from './usage-months.ts';
+import { keepUsageMonths, readKeptFrom, type UsageRetention } from './usage-months.ts';
 import {
   requireBalanceReader,
   requireKeyReader,
@@ -89,7 +89,7 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
     'GET /v1/usage/refusals': async ({ query: { from, to, ...asked }, request }) => {
       const scope = await requireUsageReader(readers, request, asked.workspace_id);
       const owner = await requireRowReader(readers, scope, asked);
-      const range = hourRange({ from, to }, now());
+      const range = hourRange({ from, to }, now(), 31);
       return readRefusals(pool, owner, { ...asked, ...range, workspace_id: scope.workspaceId });
     },
 
@@ -97,16 +97,31 @@ function serveUsage(serve: Serve, readers: UsageReaderDependencies, { pool, stat
       const { group_by: groups, format, from, to, ...asked } = query;
       const scope = await requireUsageReader(readers, request, asked.workspace_id);
       requireKeyReader(scope, { groups, ...asked });
-      const days = dayRange({ from, to }, now());
-      const filters = { ...asked, workspace_id: scope.workspaceId };
-      const question = { accountId: scope.accountId, days, groups, filters, isNamed: !scope.isApp };
+      const isByHour = groups.includes('hour');
+      // Hours tell nearly what rows do, so they are for those who may read the rows.
+      const { onlyOf } = isByHour ? await requireRowReader(readers, scope, asked) : {};
+      const hours = isByHour ? await hoursOfRows(pool, { from, to }, now()) : undefined;
+      const days = dayRange(hours ?? { from, to }, now());
+      const filters = { ...asked, member_id: asked.member_id ?? onlyOf, workspace_id: scope.workspaceId };
+      const question = { accountId: scope.accountId, days, hours, groups, filters, isNamed: !scope.isApp };
       if (!wantsCsv(format, request.headers.accept)) return orError(await readDaily(pool, question), dailyErrors);
       return sendCsv(reply, {
-        filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
+        filename: `usage-${isByHour ? 'hourly' : 'daily'}-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
         columns: [...groupColumns(question), ...sumColumns],
         pages: exportDaily(pool, question),
       });
     },
+  });
+}
+
+/** Returns the hours of a query. Throws `invalid_request` if they are too many, or if rows of them were deleted. */
+async function hoursOfRows(pool: pg.Pool, asked: Parameters<typeof hourRange>[0], nowMs: number): Promise<HourRange> {
+  const hours = hourRange(asked, nowMs, 3);
+  const keptFrom = await readKeptFrom(pool);
+  if (keptFrom === null || hours.from >= keptFrom) return hours;
+  throw new ServiceError('invalid_request', {
+    message: `The operator deleted requests before ${keptFrom.toISOString()}, so hours before it have no sums. Group by \`day\`.`,
+    param: 'from',
   });
 }
 

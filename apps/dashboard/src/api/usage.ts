@@ -1,6 +1,7 @@
 import type { UsageGroup, UsagePage } from '@sotto/contract/control/usage';
 import type { UsageError } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { hourMs } from '../format/days.ts';
 import { addressOf, call } from './call.ts';
 import { byCursor } from './queries.ts';
 
@@ -9,9 +10,9 @@ export const usageQueryKey = ['usage'] as const;
 
 /** Selects usage; an absent field selects all. */
 export interface UsageFilters {
-  /** A UTC day, inclusive. */
+  /** A UTC day or, of sums by hour, an instant. Inclusive. */
   readonly from: string;
-  /** A UTC day, exclusive. */
+  /** The same, exclusive. */
   readonly to: string;
   readonly workspace_id?: string | undefined;
   readonly key_id?: string | undefined;
@@ -44,7 +45,6 @@ export interface UsageRowFilters extends UsageFilters {
 }
 
 const rowsOfPage = 200;
-const hourMs = 3_600_000;
 
 /** The time that is selected: two instants or UTC days, the second one exclusive. */
 function timeOf({ hours, minutes, from, to }: Pick<UsageRowFilters, 'hours' | 'minutes' | 'from' | 'to'>) {

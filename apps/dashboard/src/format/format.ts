@@ -102,6 +102,7 @@ const utcMinute = new Intl.DateTimeFormat(locale, {
   ...{ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
   timeZone: 'UTC',
 });
+const utcHour = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone: 'UTC' });
 const utcInstant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 const localDay = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -130,6 +131,9 @@ export const formatMonth = (isoMonth: string): string => month.format(new Date(`
 
 /** The time of day of an instant, for axes. */
 export const formatHour = (iso: string): string => hour.format(new Date(iso));
+
+/** The same in UTC. */
+export const formatUtcHour = (iso: string): string => utcHour.format(new Date(iso));
 
 /** A UTC day such as `2026-11-21`. */
 export const formatDay = (isoDay: string): string => day.format(new Date(`${isoDay}T00:00:00Z`));

@@ -6,7 +6,7 @@ export function PlotDrawing(props: PlotProps) {
   const { kind, title, unit, series, points, formatX, formatTick, formatValue, domain, isCount = false } = props;
   const { formatAxis = formatValue } = props;
   const most = Math.max(0, ...points.map((point) => highestOf(point, kind)));
-  const ticks = roundTicks(domain?.[1] ?? most, isCount);
+  const levels = roundTicks(domain?.[1] ?? most, isCount);
   const common = {
     data: [...points],
     responsive: true,
@@ -20,6 +20,7 @@ export function PlotDrawing(props: PlotProps) {
       <CartesianGrid vertical={false} stroke="var(--line)" syncWithTicks />
       <XAxis
         dataKey="x"
+        {...(props.ticks === undefined ? {} : { ticks: props.ticks })}
         tickFormatter={formatTick}
         tickLine={false}
         axisLine={{ stroke: 'var(--line-strong)' }}
@@ -34,8 +35,8 @@ export function PlotDrawing(props: PlotProps) {
         axisLine={false}
         tick={tick}
         width="auto"
-        ticks={ticks}
-        domain={[0, ticks.at(-1) ?? 1]}
+        ticks={levels}
+        domain={[0, levels.at(-1) ?? 1]}
         // A line at the highest tick has its whole width.
         padding={{ top: kind === 'lines' ? 4 : 0 }}
       />

@@ -27,6 +27,8 @@ export interface PlotProps {
   readonly formatX: (x: string) => string;
   /** Shorter, for the axis. */
   readonly formatTick: (x: string) => string;
+  /** The points that the axis may name; default: all. */
+  readonly ticks?: readonly string[] | undefined;
   readonly formatValue: (value: number) => string;
   /** For the table, where all values of a kind have as many digits; default: `formatValue`. */
   readonly formatColumns?: (values: readonly (number | null)[]) => (value: number) => string;

@@ -70,7 +70,7 @@ describe('group_by', () => {
     ]);
   });
 
-  it.each(['', 'hour', 'day,', 'day;model', ' day', 'account_id', 'constructor', 'cost_nusd; drop table usage'])(
+  it.each(['', 'minute', 'day,', 'day;model', ' day', 'account_id', 'constructor', 'cost_nusd; drop table usage'])(
     'refuses %j',
     (text) => {
       expect(() => parseRequest(usageDailyQuerySchema, { group_by: text })).toThrow(refused('group_by', /comma list/));

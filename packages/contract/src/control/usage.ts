@@ -91,6 +91,7 @@ export const usagePageSchema = z.strictObject({
 export type UsagePage = z.infer<typeof usagePageSchema>;
 
 export const usageGroups = [
+  'hour',
   'day',
   'month',
   'workspace_id',
@@ -119,12 +120,12 @@ const groups = z
     return z.NEVER;
   });
 
-/** Query of `GET /usage/daily`. Days are whole UTC days: `from` is rounded down and `to` up to midnight. */
+/** Query of `GET /usage/daily`. Days, and the hours of `hour`, are whole and UTC: `from` is rounded down and `to` up. */
 export const usageDailyQuerySchema = z
   .strictObject({
     group_by: groups.prefault('day').meta({
       description:
-        'A comma list of `day`, `month`, `workspace_id`, `member_id`, `key_id`, `tag`, `operation`, `model`, `provider`, `privacy_class`. `member_id` is the account that created the key, `tag` the present tag of the key.',
+        'A comma list of `hour`, `day`, `month`, `workspace_id`, `member_id`, `key_id`, `tag`, `operation`, `model`, `provider`, `privacy_class`. `member_id` is the account that created the key, `tag` the present tag of the key. `hour` is for at most 3 days, by default the last 24 hours and the present one.',
       example: 'month,workspace_id,member_id,key_id,model',
     }),
     ...filters,
@@ -157,6 +158,7 @@ export type UsageSums = z.infer<typeof usageSumsSchema>;
 export const usageDailyAnswerSchema = z.strictObject({
   data: z.array(
     z.strictObject({
+      hour: instant.optional().describe('The beginning of a UTC hour.'),
       day: z.iso.date().optional(),
       month: yearMonth.optional(),
       workspace_id: z.uuid().optional(),
@@ -176,7 +178,7 @@ export const usageDailyAnswerSchema = z.strictObject({
   total: usageSumsSchema,
   /**
    * How many streamed answers of all these days took how long to their first token: up to each of the bounds, and beyond
-   * the last. Null for a query of one model or key, because these counts are kept for a workspace only.
+   * the last. Null for a query of one model or key, or by hour, because these counts are kept for a workspace’s days only.
    */
   first_token: z
     .strictObject({ bounds_ms: z.array(z.int()), answers: z.array(z.int()).length(firstTokenBoundsMs.length + 1) })
@@ -255,7 +257,7 @@ export const usageContracts = contractsWith({
     operationId: 'sumUsage',
     summary: 'Get sums of usage',
     description:
-      'Sums by UTC day, or by the columns in `group_by`. Counts whole days. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
+      'Sums by UTC day, or by the columns in `group_by`. Counts whole days, or whole hours if `hour` is among the columns. Hours come from the rows of `GET /v1/usage`, with the minutes that these have. So who may not read a row has no sum of it: a session of a `member` sums keys that it created, a `viewer` none. Hours begin at `kept_from`, because the operator may delete rows; days stay. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
     query: usageDailyQuerySchema,
     answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',

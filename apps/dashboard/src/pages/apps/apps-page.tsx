@@ -11,6 +11,7 @@ import { Card, EmptyState, Loaded, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Instant, Truncated } from '../../ui/text.tsx';
+import { changeAppTag } from './app-tag.tsx';
 import { grantsQuery, scopeWords } from './apps.ts';
 import { DeveloperApps } from './developer-apps.tsx';
 
@@ -70,16 +71,18 @@ function ConnectedApps() {
             rows={active}
             rowKey={({ id }) => id}
             nameOf={({ app }) => app.name}
-            actions={({ id, app }) => [
+            actions={(grant) => [
+              changeAppTag(grant),
               {
                 label: 'Disconnect',
+                danger: true,
                 does: asking({
-                  title: `Disconnect ${app.name}?`,
+                  title: `Disconnect ${grant.app.name}?`,
                   consequence:
                     'It loses access at once, and its unused tickets stop working. To connect it again, start in the app.',
                   action: 'Disconnect',
                   change: {
-                    mutationFn: () => call('DELETE /v1/connect/grants/{id}', { params: { id } }),
+                    mutationFn: () => call('DELETE /v1/connect/grants/{id}', { params: { id: grant.id } }),
                     refreshes: grantsQuery,
                   },
                 }),
@@ -132,7 +135,15 @@ const commonColumns: readonly Column<GrantAnswer>[] = [
       </span>
     ),
   },
-  { title: 'Workspace', cell: ({ workspace }) => <Truncated text={workspace.name} /> },
+  {
+    title: 'Workspace',
+    cell: ({ workspace, tag }) => (
+      <span className="block">
+        <Truncated text={workspace.name} />
+        {tag !== null && <span className="block text-sm text-muted">Tag: {tag}</span>}
+      </span>
+    ),
+  },
   { title: 'Spent', numeric: true, cell: spent },
 ];
 

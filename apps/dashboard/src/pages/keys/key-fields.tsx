@@ -92,16 +92,7 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
           placeholder={most === undefined ? 'No limit' : formatUsd(most)}
         />
       )}
-      {isLocked('tag') ? (
-        <SetByAdmin label="Tag" value={apiKey?.tag ?? ''} />
-      ) : (
-        <TextField
-          {...form.text('tag')}
-          label="Tag"
-          hint="Groups what the key spends and has spent, such as a cost centre. A budget can limit it. Empty: no tag."
-          maxLength={100}
-        />
-      )}
+      {isLocked('tag') ? <SetByAdmin label="Tag" value={apiKey?.tag ?? ''} /> : <TagField form={form} />}
       {isLocked('openai_compatible') ? (
         <SetByAdmin label="Works with any OpenAI client" value="No: it only gets tickets" />
       ) : (
@@ -143,6 +134,15 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
     </>
   );
 }
+
+export const TagField = ({ form }: { readonly form: Pick<KeyForm, 'text'> }) => (
+  <TextField
+    {...form.text('tag')}
+    label="Tag"
+    hint="Groups what the key spends and has spent, such as a cost centre. A budget can limit it. Empty: no tag."
+    maxLength={100}
+  />
+);
 
 const SetByAdmin = ({ label, value }: { label: string; value: string }) => (
   <div className="space-y-1">

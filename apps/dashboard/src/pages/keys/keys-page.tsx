@@ -14,6 +14,7 @@ import { Resource } from '../../ui/resource.tsx';
 import { Page } from '../../ui/surface.tsx';
 import { CheckField, SwitchField } from '../../ui/toggle-fields.tsx';
 import { EmptyBalanceNotice, useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
+import { AppKeys } from './app-keys.tsx';
 import { RevokeKeysDialog } from './key-actions.tsx';
 import { MakeKeyDialog } from './key-dialogs.tsx';
 import { findKeys, isOver, type KeySearch, mayChange, mayMakeKeys } from './key-rules.ts';
@@ -52,6 +53,7 @@ function Keys({ workspace }: { workspace: WorkspaceAnswer }) {
         >
           <EmptyBalanceNotice workspace={workspace} />
           {list}
+          <AppKeys workspace={workspace} />
         </Page>
       )}
       card={{}}

@@ -31,7 +31,7 @@ export function OperationView({ described }: { described: Described }) {
     ['answers', 'Answers'],
   ] as const;
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 min-[1400px]:grid-cols-[minmax(0,1fr)_25rem]">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_clamp(20rem,25vw,25rem)]">
       <Card>
         <p className="flex flex-wrap items-center gap-2">
           <Badge tone={method === 'get' ? 'good' : method === 'delete' ? 'danger' : 'info'}>
@@ -60,7 +60,7 @@ export function OperationView({ described }: { described: Described }) {
         </nav>
       </Card>
       {/* Stays in sight beside the fields. */}
-      <div className="space-y-6 min-[1400px]:sticky min-[1400px]:top-18 min-[1400px]:col-start-2 min-[1400px]:row-span-2 min-[1400px]:row-start-1 min-[1400px]:max-h-[calc(100dvh-6rem)] min-[1400px]:overflow-y-auto">
+      <div className="space-y-6 xl:sticky xl:top-18 xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:max-h-[calc(100dvh-6rem)] xl:overflow-y-auto">
         <div id="request" className="scroll-mt-20">
           <Samples described={own} />
         </div>

@@ -1,4 +1,4 @@
-import { addDays, countDays, type Days, dayAt, monthFrom } from '../../format/days.ts';
+import { addDays, countDays, type Days, dayAt, hourMs, monthFrom } from '../../format/days.ts';
 import type { UsageRange, UsageSearch } from './usage-search.ts';
 
 /** The days that the overview reads: the previous month and this one, and never fewer than the last 30 days. */
@@ -17,6 +17,7 @@ const lastDays =
   (today: string): Days => ({ from: addDays(today, 1 - count), to: today });
 
 const presets: Readonly<Record<UsageRange, (today: string) => Days>> = {
+  today: lastDays(1),
   '7d': lastDays(7),
   '30d': lastDays(30),
   '90d': lastDays(90),
@@ -26,9 +27,32 @@ const presets: Readonly<Record<UsageRange, (today: string) => Days>> = {
 };
 
 const mostBars = 92;
+const mostDaysOfHours = 2;
 
-/** Whether a plot of these days has a bar a day, or a month. */
-export const stepOf = (days: Days): 'day' | 'month' => (countDays(days) <= mostBars ? 'day' : 'month');
+export type UsageStep = 'hour' | 'day' | 'month';
+
+/** Whether a plot of these days has a bar an hour, a day, or a month. */
+export const stepOf = (days: Days, mayHaveHours = false): UsageStep => {
+  if (mayHaveHours && countDays(days) <= mostDaysOfHours) return 'hour';
+  return countDays(days) <= mostBars ? 'day' : 'month';
+};
+
+/** The last 24 hours, the present one among them: two instants, the second one exclusive. */
+export function last24Hours(now: number): Days {
+  const end = (Math.floor(now / hourMs) + 1) * hourMs;
+  return { from: new Date(end - 24 * hourMs).toISOString(), to: new Date(end).toISOString() };
+}
+
+/** Every hour that has begun, from a day or instant on and before another. */
+export function hoursOf({ from, to }: Days, now: number): readonly string[] {
+  const [start, end] = [Date.parse(from), Math.min(Date.parse(to), now)];
+  const count = Math.max(0, Math.ceil((end - start) / hourMs));
+  return Array.from({ length: count }, (_, index) => new Date(start + index * hourMs).toISOString());
+}
+
+/** The hours that an axis names: each sixth of a day, and of more than a day each twelfth. An axis that has less room takes every second. */
+export const hourTicks = (hours: readonly string[]): readonly string[] =>
+  hours.filter((hour) => new Date(hour).getUTCHours() % (hours.length > 24 ? 12 : 6) === 0);
 
 /** Every day, or every month such as `2026-11`, of a range, in order; none if the range ends before it starts. */
 export function stepsOf(days: Days): readonly string[] {

@@ -1,4 +1,4 @@
-import type { UsageDailyAnswer } from '@sotto/contract/control/usage';
+import type { UsageSums } from '@sotto/contract/control/usage';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type UsageFilters, usageSumsCsv } from '../../api/usage.ts';
@@ -20,7 +20,8 @@ import type { UsageSearch } from './usage-search.ts';
 
 interface UsageBreakdownProps extends UsageNames {
   readonly search: UsageSearch;
-  readonly sums: UsageDailyAnswer;
+  readonly rows: readonly UsageSumsRow[];
+  readonly total: UsageSums;
   readonly filters: UsageFilters;
   /** Whether the reader may see what each member used. */
   readonly seesMembers: boolean;
@@ -29,21 +30,22 @@ interface UsageBreakdownProps extends UsageNames {
 const shownFirst = 10;
 
 /** Who spent what, as a company books it. */
-const whoSpentWhat = ['month', 'workspace_id', 'member_id', 'key_id', 'tag', 'model'] as const;
+const whoSpentWhat = ['workspace_id', 'member_id', 'key_id', 'tag', 'model'] as const;
 
 /** The sums of each model, key, provider, tag or member, the largest first. */
-export function UsageBreakdown({ search, sums, filters, seesMembers, ...names }: UsageBreakdownProps) {
+export function UsageBreakdown({ search, filters, seesMembers, total, ...shownBy }: UsageBreakdownProps) {
   const [isWhole, setWhole] = useState(false);
   const kind = search.by ?? 'model';
   const by = kindNames[kind].toLowerCase();
   const measure = search.show ?? 'cost';
   // While sums by another kind are loading, the old rows do not have its column.
-  const rows = sums.data
+  const rows = shownBy.rows
     .filter((row) => row[groupOf[kind]] !== undefined)
     .toSorted((left, right) => measureOf(right, measure) - measureOf(left, measure));
-  const { nameOf } = namesIn(rows, names);
+  const { nameOf } = namesIn(rows, shownBy);
   const shown = isWhole ? rows : rows.slice(0, shownFirst);
-  const all = measureOf(sums.total, measure);
+  const all = measureOf(total, measure);
+  const step = search.hours === undefined ? 'month' : 'hour';
   const columns: readonly Column<UsageSumsRow>[] = [
     {
       title: kindNames[kind],
@@ -94,7 +96,9 @@ export function UsageBreakdown({ search, sums, filters, seesMembers, ...names }:
       title={`By ${by}`}
       actions={
         seesMembers ? (
-          <DownloadLink href={usageSumsCsv(filters, whoSpentWhat)}>Export by month, member, key and model</DownloadLink>
+          <DownloadLink href={usageSumsCsv(filters, [step, ...whoSpentWhat])}>
+            {`Export by ${step}, member, key and model`}
+          </DownloadLink>
         ) : undefined
       }
     >

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { errorAt } from '../../api/errors.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
-import { type Days, minuteAt } from '../../format/days.ts';
+import { type Days, hourMs, minuteAt } from '../../format/days.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { DayField, MinuteField } from '../../ui/draft-fields.tsx';
 import type { Choice } from '../../ui/field.tsx';
@@ -31,6 +31,7 @@ export interface UsageFiltersProps extends UsageNames {
 }
 
 const rangeNames: Readonly<Record<UsageRange, string>> = {
+  today: 'Today',
   '7d': 'Last 7 days',
   '30d': 'Last 30 days',
   '90d': 'Last 90 days',
@@ -63,7 +64,7 @@ export function UsageFilterBar(props: UsageFiltersProps) {
     {
       label: 'Time',
       value: timeOf(search),
-      choices: timesOf(search),
+      choices: timesOf(search, seesMembers),
       onChange: (time) => set(timeAfter(time, search, days)),
     },
     {
@@ -160,16 +161,12 @@ const timeOf = ({ since, hours, from, range = '30d' }: UsageSearch): string => {
 
 const fromTo = 'From … to …';
 
-const timesOf = ({ view, from, to }: UsageSearch): readonly Choice<string>[] => {
+const timesOf = ({ view, from, to }: UsageSearch, seesHours: boolean): readonly Choice<string>[] => {
   const ofRequests = view === 'requests';
   const chosen = from === undefined ? [] : [{ value: 'days', label: `${from} to ${to ?? ''}` }];
   return [
-    ...(ofRequests
-      ? [
-          { value: '1h', label: 'Last hour' },
-          { value: '24h', label: 'Last 24 hours' },
-        ]
-      : []),
+    ...(ofRequests ? [{ value: '1h', label: 'Last hour' }] : []),
+    ...(ofRequests || seesHours ? [{ value: '24h', label: 'Last 24 hours' }] : []),
     ...usageRanges.map((range) => ({ value: range, label: rangeNames[range] })),
     ...chosen,
     ...(ofRequests
@@ -184,7 +181,7 @@ const timesOf = ({ view, from, to }: UsageSearch): readonly Choice<string>[] => 
 function timeAfter(time: string, { from, to }: UsageSearch, days: Days): UsageSearch {
   const none = { hours: undefined, since: undefined, until: undefined, from: undefined, to: undefined };
   const now = Date.now();
-  if (time === 'minutes') return { ...none, from, to, since: minuteAt(now - 3_600_000), until: minuteAt(now + 60_000) };
+  if (time === 'minutes') return { ...none, from, to, since: minuteAt(now - hourMs), until: minuteAt(now + 60_000) };
   if (time === 'days') return { ...none, range: undefined, ...days };
   const hours = time === '1h' || time === '24h' ? time : undefined;
   return { ...none, hours, range: usageRanges.find((range) => range === time) };

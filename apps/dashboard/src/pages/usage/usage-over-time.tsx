@@ -10,12 +10,14 @@ import {
   formatShortDay,
   formatUsd,
   formatUsdColumn,
+  formatUtcHour,
+  formatUtcInstant,
 } from '../../format/format.ts';
 import { DownloadLink } from '../../ui/button.tsx';
 import { Segments } from '../../ui/choices.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Card, ErrorState, Skeleton } from '../../ui/surface.tsx';
-import { stepOf, stepsOf } from './days.ts';
+import { hoursOf, hourTicks, stepOf, stepsOf, type UsageStep } from './days.ts';
 import { groupOf, kindNames, namesIn, type UsageNames, usagePlot } from './usage-points.ts';
 import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
 
@@ -36,18 +38,32 @@ const measures: Readonly<
   tokens: { name: 'Tokens', unit: 'tokens, in and out', format: formatCount },
 };
 
-/** Bars of a day or a month each, stacked by model, key, provider, tag or member. */
+/** How each step is told, and how the axis tells it. */
+const stepForms: Readonly<Record<UsageStep, readonly [long: (x: string) => string, short: (x: string) => string]>> = {
+  hour: [formatUtcInstant, (hour) => (hour.includes('T00') ? formatShortDay(hour.slice(0, 10)) : formatUtcHour(hour))],
+  day: [formatDay, formatShortDay],
+  month: [formatMonth, formatMonth],
+};
+
+/** Bars of an hour, a day or a month each, stacked by model, key, provider, tag or member. */
 export function UsageOverTime({ search, days, filters, seesMembers, onChange, ...names }: UsageOverTimeProps) {
   const kind = search.by ?? 'model';
   const measure = search.show ?? 'cost';
-  const step = stepOf(days);
-  const groups = [step, groupOf[kind]] as const;
-  const sums = useQuery({ ...usageSumsQuery(filters, groups), placeholderData: keepPreviousData });
+  const wanted = search.hours === undefined ? stepOf(days, seesMembers) : 'hour';
+  const sumsBy = (by: UsageStep) => usageSumsQuery(filters, [by, groupOf[kind]]);
+  const wholeDays = search.hours === undefined;
+  const hourly = useQuery({ ...sumsBy('hour'), enabled: wanted === 'hour', placeholderData: keepPreviousData });
+  // The operator may have deleted what hours are summed from.
+  const step = wanted === 'hour' && wholeDays && hourly.error !== null ? 'day' : wanted;
+  const longer = useQuery({ ...sumsBy(step), enabled: step !== 'hour', placeholderData: keepPreviousData });
+  const sums = step === 'hour' ? hourly : longer;
+  const [formatX, formatTick] = stepForms[step];
+  const steps = step === 'hour' ? hoursOf(filters, Date.now()) : stepsOf(days);
   const rows = sums.data?.data ?? [];
   const { nameOf } = namesIn(rows, names);
   const plot = usagePlot({
     rows,
-    steps: stepsOf(days),
+    steps,
     kind,
     measure,
     nameOf: (subject) => nameOf(subject, kind),
@@ -85,17 +101,18 @@ export function UsageOverTime({ search, days, filters, seesMembers, onChange, ..
         <Plot
           title={`${name} by ${kindNames[kind].toLowerCase()}`}
           hideTitle
-          unit={`${unit}, by ${step}`}
+          unit={`${unit}, by ${step}${step === 'hour' ? ' (UTC)' : ''}`}
           kind="stack"
           {...plot}
-          formatX={step === 'day' ? formatDay : formatMonth}
-          formatTick={step === 'day' ? formatShortDay : formatMonth}
+          formatX={formatX}
+          formatTick={formatTick}
+          ticks={step === 'hour' ? hourTicks(steps) : undefined}
           formatValue={format}
           formatAxis={measure === 'cost' ? formatExactUsd : formatCompact}
           isCount={measure !== 'cost'}
           {...(measure === 'cost' ? { formatColumns: formatUsdColumn } : {})}
           footer={
-            <DownloadLink href={usageSumsCsv(filters, groups)} look="quiet">
+            <DownloadLink href={usageSumsCsv(filters, [step, groupOf[kind]])} look="quiet">
               Export
             </DownloadLink>
           }

@@ -22,7 +22,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { EmptyState, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
-import { daysOf } from './days.ts';
+import { daysOf, last24Hours } from './days.ts';
 import { changeOf, comparedDays } from './period-before.ts';
 import { RefusedRequests } from './refused-requests.tsx';
 import { RequestLog } from './request-log.tsx';
@@ -30,7 +30,7 @@ import { SavedViews } from './saved-views.tsx';
 import { UsageBreakdown } from './usage-breakdown.tsx';
 import { UsageFilterBar, type UsageFiltersProps } from './usage-filters.tsx';
 import { UsageOverTime } from './usage-over-time.tsx';
-import { groupOf, namesIn, namesOf, ownersOf } from './usage-points.ts';
+import { addHours, groupOf, namesIn, namesOf, ownersOf } from './usage-points.ts';
 import { hourRanges, isNarrowed, sumsOf, type UsageSearch, withoutFilters } from './usage-search.ts';
 
 const route = getRouteApi('/session/usage');
@@ -46,7 +46,7 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      lead="Every request, without its content. Requests appear seconds after they end. Days and minutes are in UTC."
+      lead="Every request, without its content. Requests appear seconds after they end. Times are in UTC."
       actions={
         <>
           {workspace !== undefined && user && (
@@ -90,9 +90,13 @@ function Usage({ workspaceId }: { workspaceId: string }) {
 
   const days = daysOf(sumsOf(search), dayAt(Date.now()));
   const shownWorkspace = search.workspace ?? workspaceId;
+  const { workspaces } = useWorkspace();
+  const role = shownWorkspace === 'all' ? 'owner' : workspaces.find(({ id }) => id === shownWorkspace)?.role;
+  const seesMembers = role !== undefined && isRoleAtLeast(role, 'admin');
+  const ofRequests = search.view === 'requests';
+  const hours = ofRequests || seesMembers ? search.hours : undefined;
   const filters: UsageFilters = {
-    from: days.from,
-    to: addDays(days.to, 1),
+    ...(hours === undefined || ofRequests ? { from: days.from, to: addDays(days.to, 1) } : last24Hours(Date.now())),
     workspace_id: shownWorkspace === 'all' ? undefined : shownWorkspace,
     key_id: search.key,
     model: search.model,
@@ -100,16 +104,13 @@ function Usage({ workspaceId }: { workspaceId: string }) {
     tag: search.tag,
   };
   const { data: keys = [] } = useQuery(keysQuery(filters.workspace_id));
-  const { workspaces } = useWorkspace();
-  const role = shownWorkspace === 'all' ? 'owner' : workspaces.find(({ id }) => id === shownWorkspace)?.role;
-  const seesMembers = role !== undefined && isRoleAtLeast(role, 'admin');
   const isMember = role !== undefined && shownWorkspace !== 'all';
   const { data: members = [] } = useQuery({ ...membersQuery(shownWorkspace), enabled: isMember });
   const { nameOf } = namesOf(keys, members);
   // An address may name a kind that this reader cannot see.
   const by = search.by === 'member' && !seesMembers ? undefined : search.by;
   const shown = {
-    search: { ...search, by },
+    search: { ...search, by, hours },
     ...{ days, filters, nameOf, workspaceId: shownWorkspace, keys, seesMembers, onChange: change },
   };
   return (
@@ -127,10 +128,12 @@ function Usage({ workspaceId }: { workspaceId: string }) {
 
 function UsageSumsView(shown: UsageFiltersProps) {
   const { search, filters, onChange } = shown;
-  const sumsIn = ({ from, to }: Days) =>
-    usageSumsQuery({ ...filters, from, to: addDays(to, 1) }, [groupOf[search.by ?? 'model']]);
-  const sums = useQuery({ ...sumsIn(shown.days), placeholderData: keepPreviousData });
-  const compared = comparedDays(search, dayAt(Date.now()));
+  const kind = search.by ?? 'model';
+  const sumsIn = ({ from, to }: Days) => usageSumsQuery({ ...filters, from, to: addDays(to, 1) }, [groupOf[kind]]);
+  // Without the column of hours, the service sums whole days.
+  const asked = search.hours === undefined ? sumsIn(shown.days) : usageSumsQuery(filters, ['hour', groupOf[kind]]);
+  const sums = useQuery({ ...asked, placeholderData: keepPreviousData });
+  const compared = search.hours === undefined ? comparedDays(search, dayAt(Date.now())) : undefined;
   const enabled = compared !== undefined;
   const now = useQuery({ ...sumsIn(compared?.now ?? shown.days), enabled });
   const before = useQuery({ ...sumsIn(compared?.before ?? shown.days), enabled });
@@ -153,7 +156,7 @@ function UsageSumsView(shown: UsageFiltersProps) {
             before={before.data?.total}
           />
           <UsageOverTime {...shown} />
-          <UsageBreakdown {...shown} sums={sums.data} />
+          <UsageBreakdown {...shown} rows={addHours(sums.data.data, kind)} total={sums.data.total} />
         </div>
       )}
     </div>
@@ -164,10 +167,14 @@ function NoUsage({ search, onChange }: Pick<UsageFiltersProps, 'search' | 'onCha
   const isFiltered = isNarrowed(search);
   return (
     <EmptyState
-      title={isFiltered ? 'No requests match' : 'No requests on these days'}
+      title={
+        isFiltered
+          ? 'No requests match'
+          : `No requests ${search.hours === undefined ? 'on these days' : 'in these hours'}`
+      }
       text={
         isFiltered
-          ? 'No request on these days matches all filters.'
+          ? 'No request of this time matches all filters.'
           : 'Requests with this workspace’s keys appear here within seconds.'
       }
       action={
@@ -179,7 +186,9 @@ function NoUsage({ search, onChange }: Pick<UsageFiltersProps, 'search' | 'onCha
               Send a first request
             </Link>
           )}
-          <Button onClick={() => onChange({ ...search, range: '12m', from: undefined, to: undefined })}>
+          <Button
+            onClick={() => onChange({ ...search, range: '12m', hours: undefined, from: undefined, to: undefined })}
+          >
             Show 12 months
           </Button>
         </div>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { namesIn, namesOf, ownersOf, type UsageSumsRow, usagePlot } from './usage-points.ts';
+import { addHours, namesIn, namesOf, ownersOf, type UsageSumsRow, usagePlot } from './usage-points.ts';
 
 const row = (day: string, model: string, cost: number): UsageSumsRow => ({
   day,
@@ -62,6 +62,22 @@ describe('usagePlot', () => {
     expect(plot.series.map(({ name }) => name)).toEqual(['null', 'none']);
     expect(plot.points[0]?.values).toEqual([2, 1]);
   });
+});
+
+it('adds up the hours of each subject', () => {
+  const rows = [row('1', 'small', 1), row('1', 'large', 5), { ...row('2', 'small', 2), failed: 1 }];
+  expect(addHours(rows, 'model')).toEqual([
+    {
+      ...row('2', 'small', 3),
+      requests: 2,
+      failed: 1,
+      prompt_tokens: 20,
+      cached_tokens: 8,
+      completion_tokens: 40,
+      reasoning_tokens: 10,
+    },
+    row('1', 'large', 5),
+  ]);
 });
 
 it('sums name the keys of apps and people who left, which no list has', () => {

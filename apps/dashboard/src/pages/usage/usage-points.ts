@@ -22,6 +22,20 @@ export const subjectOf = (row: UsageSumsRow, kind: UsageKind): string | null => 
 export const measureOf = (sums: UsageSums, measure: UsageMeasure): number =>
   measure === 'tokens' ? sums.prompt_tokens + sums.completion_tokens : sums[measure];
 
+/** Adds up rows of several hours that are about the same. */
+export function addHours(rows: readonly UsageSumsRow[], kind: UsageKind): readonly UsageSumsRow[] {
+  const sums = new Map<string | null, UsageSumsRow>();
+  for (const row of rows) {
+    const before = sums.get(subjectOf(row, kind));
+    const counts = Object.entries(row).map(([name, value]) => {
+      const sum = before?.[name as keyof UsageSumsRow];
+      return [name, typeof value === 'number' && typeof sum === 'number' ? value + sum : value];
+    });
+    sums.set(subjectOf(row, kind), Object.fromEntries(counts));
+  }
+  return [...sums.values()];
+}
+
 const mostSeries = 5;
 const restId = 'rest';
 const idOf = (subject: string | null): string => (subject === null ? 'none' : `of ${subject}`);
@@ -61,7 +75,7 @@ export function usagePlot({
   const places = new Map(series.map(({ id }, place) => [id, place]));
   const values = new Map(steps.map((step) => [step, series.map(() => 0)]));
   for (const row of rows) {
-    const sums = values.get(row.day ?? row.month ?? '');
+    const sums = values.get(row.hour ?? row.day ?? row.month ?? '');
     const place = places.get(idOf(subjectOf(row, kind))) ?? places.get(restId);
     if (sums !== undefined && place !== undefined) sums[place] = (sums[place] ?? 0) + measureOf(row, measure);
   }

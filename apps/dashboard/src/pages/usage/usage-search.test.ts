@@ -19,6 +19,7 @@ describe('the address of usage', () => {
     const more = { hours: '1h', status: 'failed', error: 'rate_limit', provider: 'acme', member: id };
     expect(said({ view: 'requests', ...more })).toEqual({ view: 'requests', ...more });
     expect(said(more)).toEqual({ member: id });
+    expect(said({ hours: '24h' })).toEqual({ hours: '24h' });
     const wrong = { hours: '2h', status: 'done', error: 'content', provider: '', member: 'x' };
     expect(said({ view: 'requests', ...wrong })).toEqual({ view: 'requests' });
   });
@@ -43,6 +44,7 @@ describe('the address of usage', () => {
       ...{ from: '2026-11-21', to: '2026-11-22', model: 'm' },
     });
     expect(sumsOf({ view: 'requests', hours: '1h', range: '7d', key: id })).toEqual({ range: '7d', key: id });
+    expect(sumsOf({ view: 'requests', hours: '24h' })).toEqual({ hours: '24h' });
   });
 
   it('keeps its time and workspace without its filters', () => {

@@ -2,10 +2,10 @@ import type { UsagePage } from '@sotto/contract/control/usage';
 import type { UsageError } from '@sotto/wire';
 import { dayOf, textOf } from '../../format/read-search.ts';
 
-export const usageRanges = ['7d', '30d', '90d', 'month', 'last-month', '12m'] as const;
+export const usageRanges = ['today', '7d', '30d', '90d', 'month', 'last-month', '12m'] as const;
 export type UsageRange = (typeof usageRanges)[number];
 
-/** Ranges that only the list of requests has. */
+/** Ranges of hours. Sums have the longer one, for readers who may see all requests. */
 export const hourRanges = { '1h': 1, '24h': 24 } as const;
 export type HourRange = keyof typeof hourRanges;
 
@@ -27,7 +27,7 @@ export interface UsageSearch {
   readonly view?: 'requests' | undefined;
   /** Default: `30d`. */
   readonly range?: UsageRange | undefined;
-  /** Wins over `range` in the list of requests. */
+  /** Wins over `range` and days. */
   readonly hours?: HourRange | undefined;
   /** UTC minutes such as `2026-11-21T10:30Z`; together they win over all other times in the list of requests. */
   readonly since?: string | undefined;
@@ -63,17 +63,8 @@ export const withoutFilters = (search: UsageSearch): UsageSearch => ({
 });
 
 /** The search for sums of what a search for requests finds. Its minutes become whole days. */
-export function sumsOf({
-  view: _,
-  hours: __,
-  since,
-  until,
-  status,
-  error,
-  provider,
-  ...search
-}: UsageSearch): UsageSearch {
-  if (since === undefined || until === undefined) return search;
+export function sumsOf({ view: _, hours, since, until, status, error, provider, ...search }: UsageSearch): UsageSearch {
+  if (since === undefined || until === undefined) return { ...search, hours: hours === '24h' ? hours : undefined };
   const last = new Date(Math.max(Date.parse(since), Date.parse(until) - 1)).toISOString();
   return { ...search, range: undefined, from: since.slice(0, 10), to: last.slice(0, 10) };
 }
@@ -91,7 +82,9 @@ export function readUsageSearch(search: Readonly<Record<string, unknown>>): Usag
     key: idOf(search.key),
     member: idOf(search.member),
     workspace: search.workspace === 'all' ? 'all' : idOf(search.workspace),
-    ...(search.view === 'requests' ? readRequestSearch(search) : { tag: textOf(search.tag) }),
+    ...(search.view === 'requests'
+      ? readRequestSearch(search)
+      : { hours: search.hours === '24h' ? search.hours : undefined, tag: textOf(search.tag) }),
   };
 }
 

@@ -40,6 +40,8 @@ export function InviteForm({ workspace, refreshes }: InviteFormProps) {
   const client = useQueryClient();
   const { emails, wrong } = readAddresses(text);
   const isMany = emails.length > 1;
+  const isReady = emails.length > 0 && wrong.length === 0;
+  const lines = text.split('\n').length;
   // A user cannot give a role above their own. `owner` offers the workspace itself, except the default one, to one person.
   const roles = workspace.role === 'owner' && !workspace.is_default && !isMany ? workspaceRoles : givenRoles;
   const role = roles.find((one) => one === chosen) ?? 'member';
@@ -74,7 +76,7 @@ export function InviteForm({ workspace, refreshes }: InviteFormProps) {
           },
         }}
         action={isMany ? `Invite ${formatCount(emails.length)} people` : 'Invite'}
-        disabled={emails.length === 0 || wrong.length > 0}
+        disabled={!isReady}
       >
         <div className="grid items-start gap-4 sm:grid-cols-[minmax(0,1fr)_12rem]">
           <TextAreaField
@@ -82,13 +84,20 @@ export function InviteForm({ workspace, refreshes }: InviteFormProps) {
             hint={
               isMany
                 ? 'The service limits invitations a minute, so a long list takes some minutes: keep this page open.'
-                : 'One address, or many: one a line, or separated by commas.'
+                : 'One address, or many, separated by commas or lines.'
             }
             error={wrong.length === 0 ? undefined : `Not an address: ${wrong.slice(0, 3).join(', ')}.`}
-            rows={Math.min(8, text.split('\n').length + 1)}
+            rows={lines === 1 && text.length < 50 ? 1 : Math.min(8, lines + 1)}
             autoComplete="off"
             value={text}
             onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
+              // In a list, Enter begins the next line.
+              if (!(event.ctrlKey || event.metaKey) && (event.shiftKey || lines > 1)) return;
+              event.preventDefault();
+              if (isReady) event.currentTarget.form?.requestSubmit();
+            }}
             disabled={inviting.isPending}
           />
           <SelectField
