@@ -32,6 +32,7 @@ const who = 'month,workspace_id,member_id,key_id,model';
 /** Queries of Overview, of the page Usage and of its filters, with their paths. */
 const sums: readonly (readonly [string, string])[] = [
   ['today by model', `/usage/daily?from=${daysAgo(0)}&group_by=model`],
+  ['two days by hour and model', `/usage/daily?from=${daysAgo(1)}&group_by=hour,model`],
   ['30 days by day and model', `/usage/daily?${month}&group_by=day,model`],
   ['30 days by day, of a workspace', `/usage/daily?${month}&workspace_id=${main}`],
   ['30 days by model, of a workspace', `/usage/daily?${month}&group_by=model&workspace_id=${main}`],
