@@ -1,4 +1,4 @@
-import { lazyRouteComponent } from '@tanstack/react-router';
+import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { ApiError } from '../api/errors.ts';
 
@@ -43,6 +43,20 @@ export function lazyPage<Module extends Record<string, unknown>, Name extends ke
     name,
   );
   return page;
+}
+
+/**
+ * Whether the script of a page or part is loaded, or failed to load. Draw it only from then on: React delays a part that it
+ * waits for itself until 300 ms after it drew the fallback.
+ */
+export function useSettled({ preload }: Pick<AsyncRouteComponent<never>, 'preload'>, isWanted = true): boolean {
+  const [isSettled, setSettled] = useState(false);
+  // The router forgets how to load what is loaded.
+  const isLoaded = preload === undefined;
+  useEffect(() => {
+    if (isWanted && !isLoaded) void preload()?.then(() => setSettled(true));
+  }, [preload, isLoaded, isWanted]);
+  return isSettled || isLoaded;
 }
 
 const loadedParts = new WeakMap<() => Promise<unknown>, unknown>();

@@ -1,6 +1,6 @@
 import { Suspense, useId, useState } from 'react';
 import { Button } from './button.tsx';
-import { lazyPage } from './lazy-page.ts';
+import { lazyPage, useSettled } from './lazy-page.ts';
 import { colourOf, type PlotProps, plotHeight } from './plot-parts.ts';
 import { ScrollArea, Skeleton } from './surface.tsx';
 import { Truncated } from './text.tsx';
@@ -14,15 +14,15 @@ const Drawing = lazyPage(() => import('./plot-drawing.tsx'), 'PlotDrawing');
  */
 export function Plot(props: PlotProps) {
   const { series, title, unit, hideTitle = false } = props;
+  const isSettled = useSettled(Drawing);
+  const loading = <Skeleton className={plotHeight} />;
   return (
     <figure className="min-w-0">
       <figcaption className="mb-3 flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
         <span className={hideTitle ? 'sr-only' : 'font-medium'}>{title}</span>
         <span className="text-sm text-muted">{unit}</span>
       </figcaption>
-      <Suspense fallback={<Skeleton className={plotHeight} />}>
-        <Drawing {...props} />
-      </Suspense>
+      <Suspense fallback={loading}>{isSettled ? <Drawing {...props} /> : loading}</Suspense>
       {series.length > 1 && (
         <ul aria-label="Legend" className="mt-3 flex flex-wrap gap-x-4 gap-y-1 text-sm">
           {series.map(({ id, name }, index) => (

@@ -3,7 +3,7 @@ import { EyeOff, Route, ShieldCheck } from 'lucide-react';
 import { Suspense } from 'react';
 import { useSignedIn } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
-import { lazyPage } from '../../ui/lazy-page.ts';
+import { lazyPage, useSettled } from '../../ui/lazy-page.ts';
 import { Card, Loading, Page, PagePending } from '../../ui/surface.tsx';
 
 const Home = lazyPage(() => import('./overview.tsx'), 'Home');
@@ -15,11 +15,12 @@ export const preloadHome = (): void => void Promise.allSettled([Home.preload?.()
 /** `/`: an introduction for visitors. For signed-in users the first steps and, once they sent a request, the overview. */
 export function HomePage() {
   const user = useSignedIn();
+  const isSettled = useSettled(Home, Boolean(user));
   if (user === null) return <Welcome />;
   return (
     <Suspense fallback={<PagePending />}>
       {/* Another user does not see the key that the previous one created. */}
-      {user === undefined ? <PagePending /> : <Home key={user.id} />}
+      {user === undefined || !isSettled ? <PagePending /> : <Home key={user.id} />}
     </Suspense>
   );
 }
