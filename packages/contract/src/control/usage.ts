@@ -257,7 +257,7 @@ export const usageContracts = contractsWith({
     operationId: 'sumUsage',
     summary: 'Get sums of usage',
     description:
-      'Sums by UTC day, or by the columns in `group_by`. Counts whole days, or whole hours if `hour` is among the columns. Hours come from the rows of `GET /v1/usage`, with the minutes that these have. So who may not read a row has no sum of it: a session of a `member` sums keys that it created, a `viewer` none. Hours begin at `kept_from`, because the operator may delete rows; days stay. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
+      'Sums by UTC day, or by the columns in `group_by`. Counts whole days, or whole hours if `hour` is among the columns. Hours are sums of the rows of `GET /v1/usage`, so they count only rows that the caller may read: a session of a `member` those of keys that it created, a `viewer` none. The operator may delete rows: hours before `kept_from` are refused, days stay. Workspaces, members and keys that are grouped by have their names beside their ids, also after they were deleted or revoked. An account that was deleted has none. Groups and filters by `member_id` are for a management key, the owner and admins; a member can filter by the own account.',
     query: usageDailyQuerySchema,
     answer: usageDailyAnswerSchema,
     returns: 'The sums of each group and the total.',
