@@ -12,7 +12,10 @@ export interface PurseWallet {
 export interface StoredWallet extends PurseWallet {
   readonly close_secret: string;
   readonly state: 'ordered' | 'paid' | 'taken' | 'offered' | 'open';
-  readonly pid: number;
+  /** The purse that uses it. Null: none. */
+  readonly holder: string | null;
+  /** Unix ms. When the lease of the holder runs out, or has ended. */
+  readonly lease_until: number;
   /** Null: credits pay for it. */
   readonly package_id: string | null;
   readonly ends_at: number | null;
@@ -24,7 +27,7 @@ const tables = {
     create table if not exists credits (nonce blob primary key, token blob not null, key_id text not null,
       ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
     create table if not exists wallets (id integer primary key, key text not null, close_secret text not null,
-      state text not null, pid integer not null, package_id text, ends_at integer);`,
+      state text not null, package_id text, ends_at integer, holder text, lease_until integer not null);`,
   schedule: `
     create table if not exists schedule.standing (code text, has_ended integer not null default 0,
       first_use_at integer not null);
