@@ -81,6 +81,9 @@ export function currencyOf<Name extends string>(
   return { isCurrent: notCurrent.length === 0 && meetsVerdict(verdict, 'policy_matched'), notCurrent };
 }
 
+/** The reason of a check that another one prevented. */
+export const isPrevented = 'it depends on a check that did not pass';
+
 /**
  * The checks of one verifier. All of them start as `not_made`. So a check that was forgotten, or that depended on a
  * failed one, appears in the result and does not count as passed.
@@ -89,9 +92,7 @@ export class CheckList<Name extends string> {
   readonly #checks: Map<Name, Check<Name>>;
 
   constructor(names: readonly Name[]) {
-    this.#checks = new Map(
-      names.map((name) => [name, { name, outcome: 'not_made', reason: 'it depends on a check that did not pass' }]),
-    );
+    this.#checks = new Map(names.map((name) => [name, { name, outcome: 'not_made', reason: isPrevented }]));
   }
 
   /**

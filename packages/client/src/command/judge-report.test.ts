@@ -4,7 +4,10 @@ import { currencyLines, judgeReport } from './judge-report.ts';
 
 const outdated = {
   isCurrent: false,
-  notCurrent: [{ name: 'tdx.pck_crl', outcome: 'not_made', reason: 'no collateral was given' }],
+  notCurrent: [
+    { name: 'tdx.collateral_format', outcome: 'not_made', reason: 'no collateral was given' },
+    { name: 'tdx.pck_crl', outcome: 'not_made', reason: 'it depends on a check that did not pass' },
+  ],
 } as const;
 const current = { isCurrent: true, notCurrent: [] } as const;
 const report = (gateway: object, enclave?: object) => ({ gateway, enclave }) as unknown as VerificationReport;
@@ -37,7 +40,9 @@ describe('the judgement of a report', () => {
   });
 
   it('says which documents are missing', () => {
-    expect(currencyLines(outdated)).toEqual(['Up to date           NOT SHOWN: tdx.pck_crl (no collateral was given)']);
+    expect(currencyLines(outdated)).toEqual([
+      'Up to date           NOT SHOWN: tdx.collateral_format (no collateral was given)',
+    ]);
     expect(currencyLines(current)).toEqual(['Up to date           yes']);
     expect(currencyLines({ isCurrent: false, notCurrent: [] })).toEqual([]);
   });

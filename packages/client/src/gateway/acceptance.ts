@@ -1,4 +1,4 @@
-import { type Currency, meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
+import { type Currency, isPrevented, meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
 import { ClientError } from '../errors.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, hasMeasurements } from '../pins/client-pins.ts';
@@ -19,9 +19,13 @@ export const isAcceptable = (
   minimum: AcceptableVerdict,
 ): boolean => isCurrent && meetsVerdict(verdict, minimum);
 
-/** Says which documents do not show that a machine is up to date, and why. Empty if all do. */
+/** Says which documents do not show that a machine is up to date, and why. Leaves out the checks that others prevented. */
 export const notCurrentWords = ({ notCurrent }: Pick<Currency, 'notCurrent'>): string =>
-  notCurrent.map((check) => `${check.name} (${check.outcome === 'passed' ? '' : check.reason})`).join(', ');
+  notCurrent
+    .flatMap((check) =>
+      check.outcome === 'passed' || check.reason === isPrevented ? [] : `${check.name} (${check.reason})`,
+    )
+    .join(', ');
 
 export interface AcceptanceTerms {
   /** The weakest verdict on which the client sends content. */
