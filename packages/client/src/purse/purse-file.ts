@@ -25,7 +25,7 @@ const tables = {
   main: `
     create table if not exists batches (wallet integer primary key, secrets blob not null, spki text not null);
     create table if not exists credits (nonce blob primary key, token blob not null, key_id text not null,
-      ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
+      year integer not null, ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
     create table if not exists wallets (id integer primary key, key text not null, close_secret text not null,
       state text not null, package_id text, ends_at integer, holder text, lease_until integer not null);`,
   schedule: `

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CreditIssuer } from '@sotto/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CreditRefusal, type WalletOrder } from './credit-service.ts';
 import { Purse, type PurseOptions } from './purse.ts';
 import { Schedule } from './schedule.ts';
-import { Issuer, issuer, unpaid } from './testing/issuer.ts';
+import { Issuer, issuer, spkis, unpaid } from './testing/issuer.ts';
 
 const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
 let folder = '';
@@ -25,11 +26,11 @@ const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
   Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, wait, ...own });
 const hour = 3_600_000;
 /** Buys the first lots of a schedule. */
-async function bought(lots: number, own: Partial<PurseOptions> = {}): Promise<void> {
+async function bought(lots: number, own: Partial<PurseOptions> = {}, pinned: CreditIssuer = issuer): Promise<void> {
   const options = { file, userId: process.getuid?.(), now: () => clock.now, random: (least: number) => least, ...own };
   const schedule = await Schedule.open({ ...options, scheduleFile: join(folder, 'apart', 'schedule') });
   schedule.begin({ code: 'AAAA-BBBB-CCCC-0000', lotsAWeek: 0, firstUseDays: 0 });
-  for (let lot = 0; lot < lots; lot += 1) await schedule.buyNext(service, issuer);
+  for (let lot = 0; lot < lots; lot += 1) await schedule.buyNext(service, pinned);
   schedule.close();
 }
 /** A purse with rested credits of this many batches. */
@@ -204,6 +205,29 @@ test('old and new credits mix: 50 of all that are ready', async () => {
   for (const { credits } of service.deposits) for (const credit of credits) taken.add(credit);
   expect(taken.size).toBe(200);
   expect(() => purse.takeWallet()).toThrow('sotto purse buy');
+  purse.close();
+});
+
+// The operator sees the key of each credit. In the first days of a year, few people have any of its key.
+test('credits of a new year’s key rest until its second week, and those of the old key go first', async () => {
+  clock.now = Date.parse('2026-12-31T12:00:00Z');
+  await bought(2);
+  clock.now = Date.parse('2027-01-02T12:00:00Z');
+  service.signsWith = 1;
+  const [, next = Buffer.of()] = spkis;
+  await bought(1, {}, { ...issuer, keys: [...issuer.keys, { year: 2027, key: next.toString('base64url') }] });
+  clock.now += 24 * hour;
+  const purse = await open();
+  expect(purse.balance()).toMatchObject({ ready: 100, resting: 50 });
+  clock.now = Date.parse('2027-01-08T00:59:00Z');
+  expect(purse.balance()).toMatchObject({ ready: 100, resting: 50 });
+  clock.now = Date.parse('2027-01-08T01:00:00Z');
+  expect(purse.balance()).toMatchObject({ ready: 150, resting: 0 });
+  // The stand-in takes only credits of the old key.
+  await purse.deposit(service, purse.takeWallet());
+  await purse.deposit(service, purse.takeWallet());
+  expect(purse.balance()).toMatchObject({ ready: 50 });
+  purse.takeWallet();
   purse.close();
 });
 

@@ -160,8 +160,8 @@ export class Purse {
   }
 
   /**
-   * Takes a paid wallet, or 50 rested credits for a new one, at random from all that are ready, so that one batch never goes alone by
-   * choice.
+   * Takes a paid wallet, or 50 rested credits for a new one: of the oldest key that has enough, at random, so that one batch never goes alone
+   * by choice. A mixture of keys tells that one person has both, so it is made only if no key has enough.
    */
   takeWallet(): PurseWallet {
     return this.#file.change(() => {
@@ -172,13 +172,12 @@ export class Purse {
       );
       if (paid !== undefined) return paid;
       const ready = 'wallet is null and aside = 0 and ready_at <= ?';
-      // Credits of one key, if there are enough, because a mixture tells that one person has both.
       const [key] = this.#file.read<{ key_id: string }>(
-        `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerBatch} order by random() limit 1`,
+        `select key_id from credits where ${ready} group by key_id having count(*) >= ${creditsPerBatch} order by year limit 1`,
         this.#timing.now(),
       );
       const chosen = this.#file.read<{ nonce: Uint8Array }>(
-        `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by random() limit ${creditsPerBatch}`,
+        `select nonce from credits where ${ready} and key_id = coalesce(?, key_id) order by year, random() limit ${creditsPerBatch}`,
         this.#timing.now(),
         key?.key_id ?? null,
       );
