@@ -57,7 +57,8 @@ export class PurseFile {
     db.exec('pragma busy_timeout = 10000');
     if (scheduleFile !== undefined) opened.run('attach database ? as schedule', scheduleFile);
     for (const name of ['main', ...(scheduleFile === undefined ? [] : ['schedule' as const])] as const) {
-      // SQLite overwrites deleted rows, also in the journal. A transaction of both files needs journals that are files.
+      // SQLite overwrites deleted rows in the file. It also deletes its journal, whose blocks stay on the disk until something else needs them.
+      // A transaction of both files needs journals that are files.
       db.exec(
         `pragma ${name}.journal_mode = delete; pragma ${name}.secure_delete = on; pragma ${name}.synchronous = full`,
       );

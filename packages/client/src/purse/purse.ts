@@ -44,7 +44,7 @@ const watchedMs = 86_400_000;
  * So a process that slept does nothing to a wallet that another one took over.
  *
  * Secrets are random, and are overwritten once they have
- * served: a stolen purse does not name the wallets of the past.
+ * served: a copy of the file does not name the wallets of the past. The disk may, where the journal was.
  */
 export class Purse {
   readonly #file: PurseFile;
