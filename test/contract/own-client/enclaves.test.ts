@@ -203,7 +203,9 @@ await describeStage(
     it('the command requires the same pins: it reports what a route lacks, and never fills it in from the document', async () => {
       const unpinned = await report({ gateway: {} });
       expect(unpinned.code).toBe(1);
-      expect(unpinned.out).toMatch(/Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nUp to date +NOT SHOWN: tdx\.tcb_info .*\n/);
+      expect(unpinned.out).toMatch(
+        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nUp to date +NOT SHOWN: tdx\.tcb_info .*\n/,
+      );
       expect(unpinned.out).toMatch(/skipped +provider\.route +the pins of sealed-near name no family: add "family"/);
       expect(unpinned.out).toMatch(/skipped +provider\.key_binding/);
       const { models: _, ...withoutModels } = pinsOf('near');

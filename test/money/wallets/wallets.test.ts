@@ -200,9 +200,7 @@ await describeStage(
       const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGKILL');
       await proxy.ended;
-      expect((await endOf(purse(home))).out).toContain(
-        '1 wallets of 50 credits ($5.00) are in use, or their command was killed in the last minute.',
-      );
+      expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are in use, or');
       endLeases(file);
       expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are not closed');
       await until(async () => (await endOf(purse(home, 'settle'))).code === 0, 'the wallet is closed');
@@ -288,16 +286,8 @@ await describeStage(
       const { home, purse: file } = await makeHome(standIns.issuer, 'agent');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
-      const wrong = [
-        'proxy',
-        '--anonymous',
-        '--port',
-        `${standIns.relay.port}`,
-        '--base-url',
-        service.baseUrl,
-        '--allow-simulated',
-      ];
-      expect(await endOf(run(home, [...wrong, ...relayed(), ...pinned()]))).toMatchObject({
+      const taken = ['--port', `${standIns.relay.port}`, '--base-url', service.baseUrl, '--allow-simulated'];
+      expect(await endOf(run(home, ['proxy', '--anonymous', ...taken, ...relayed(), ...pinned()]))).toMatchObject({
         code: 2,
         err: expect.stringMatching(/The wallet is closed: 50 credits.*Cannot listen on port/s),
       });

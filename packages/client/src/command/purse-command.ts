@@ -8,6 +8,7 @@ import { type CreditIssuer, creditNusd } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay, requireTlsThrough } from '../platform/relay.ts';
+import type { Bound } from '../purse/balance.ts';
 import { readSigningKey } from '../purse/blind-rsa.ts';
 import {
   CreditRefusal,
@@ -16,7 +17,7 @@ import {
   PurseError,
   type WalletOrder,
 } from '../purse/credit-service.ts';
-import { type Bound, Purse } from '../purse/purse.ts';
+import { Purse } from '../purse/purse.ts';
 import { Schedule } from '../purse/schedule.ts';
 import { usualFirstUseDays, usualLotsAWeek } from '../purse/schedule-times.ts';
 import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';

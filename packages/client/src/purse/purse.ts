@@ -2,6 +2,7 @@ import { createHash, hash, randomBytes, randomInt, randomUUID } from 'node:crypt
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { type CreditIssuer, creditsPerBatch } from '@sotto/wire';
+import { balanceOf, isLeft, tooFew } from './balance.ts';
 import { addCredits, type BatchSecrets, newBatch, signBatch, type Timing } from './batches.ts';
 import { CreditRefusal, type CreditService, PurseError, type WalletOrder } from './credit-service.ts';
 import { PurseFile, type PurseWallet, type StoredWallet } from './purse-file.ts';
@@ -22,17 +23,6 @@ const leaseMs = 45_000;
 const renewEveryMs = 10_000;
 /** How long `settle` watches whether a lease that ran out is renewed after all. */
 const watchMs = 15_000;
-/** A wallet that no running process holds. Its value is the time. */
-const isLeft = '(holder is null or lease_until <= ?)';
-
-/** Wallets, and what they took. */
-export interface Bound {
-  readonly wallets: number;
-  readonly credits: number;
-  /** The packages that were paid for. */
-  readonly packages: readonly string[];
-}
-
 /** How long the service may still see a payment after the order's end. */
 const watchedMs = 86_400_000;
 
@@ -92,38 +82,9 @@ export class Purse {
     }
   }
 
-  /** The numbers of credits by what can be done with them, and when the next `creditsPerBatch` are ready. */
-  balance() {
-    const free = this.#file.read<{ ready_at: number; aside: number }>(
-      'select ready_at, aside from credits where wallet is null order by ready_at',
-    );
-    const usable = free.filter(({ aside }) => aside === 0);
-    const count = (sql: string): number =>
-      this.#file.read<{ count: number }>(`select count(*) as count from ${sql}`)[0]?.count ?? 0;
-    const bound = (which: string): Bound => {
-      const wallets = this.#file.read<Pick<StoredWallet, 'package_id'>>(
-        `select package_id from wallets where state in ('taken', 'offered', 'open') and ${which}`,
-        this.#timing.now(),
-      );
-      const packages = wallets.flatMap(({ package_id }) => package_id ?? []);
-      return {
-        wallets: wallets.length,
-        credits: (wallets.length - packages.length) * creditsPerBatch,
-        packages,
-      };
-    };
-    return {
-      ready: usable.filter(({ ready_at }) => ready_at <= this.#timing.now()).length,
-      resting: usable.filter(({ ready_at }) => ready_at > this.#timing.now()).length,
-      aside: free.length - usable.length,
-      /** Of processes that run, or ended without a word less than `leaseMs` ago. */
-      inUse: bound(`not ${isLeft}`),
-      abandoned: bound(isLeft),
-      paidWallets: count("wallets where state = 'paid'"),
-      orderedWallets: count("wallets where state = 'ordered'"),
-      /** Unix ms. Undefined: there are too few credits. */
-      readyAt: usable[creditsPerBatch - 1]?.ready_at,
-    };
+  /** What is in the purse, and what its wallets took. */
+  balance(): ReturnType<typeof balanceOf> {
+    return balanceOf(this.#file, this.#timing.now());
   }
 
   /** Makes a wallet for a payment. It is stored before it is ordered. */
@@ -389,12 +350,4 @@ const hashesOf = ({ key, close_secret }: StoredWallet) => ({
 function newKey(): string {
   const body = `sotto_inf_${randomBytes(32).toString('base64url')}`;
   return body + createHash('sha256').update(`sotto key checksum ${body}`).digest('base64url').slice(0, 6);
-}
-
-function tooFew({ ready, resting, readyAt }: { ready: number; resting: number; readyAt: number | undefined }): string {
-  const when =
-    readyAt === undefined
-      ? '`sotto purse buy` buys more.'
-      : `${creditsPerBatch} are ready at ${new Date(readyAt).toISOString()}.`;
-  return `A wallet takes ${creditsPerBatch} rested credits. ${ready} are ready and ${resting} are resting. ${when}`;
 }
