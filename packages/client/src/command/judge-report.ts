@@ -37,7 +37,7 @@ export function judgeReport(
   return { code: missed.length === 0 ? 0 : isAbsent ? 3 : 1, notes };
 }
 
-/** Says whether evidence is up to date. No line if there is none that could be. */
+/** Says in a line whether evidence is up to date. Says nothing of evidence that could not be read, or is simulated. */
 export function currencyLines(of: Currency): string[] {
   if (of.notCurrent.length > 0) return [`Up to date           NOT SHOWN: ${notCurrentWords(of)}`];
   return of.isCurrent ? ['Up to date           yes'] : [];
