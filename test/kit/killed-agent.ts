@@ -8,7 +8,7 @@ import type { TestRelay } from './relay.ts';
 import { runSottoOverPlainRelay, type SottoRun } from './run-sotto.ts';
 import { post } from './send.ts';
 import { type Service, until } from './service.ts';
-import { expectSound, letRest, makeCode, makeHome, payingPerson, type TestIssuer } from './wallets.ts';
+import { endLeases, expectSound, letRest, makeCode, makeHome, payingPerson, type TestIssuer } from './wallets.ts';
 
 export interface KilledAgent {
   readonly service: Service;
@@ -101,10 +101,14 @@ export async function expectRightAfterKills({ service, issuer, relay, seen, mode
   const { args, environment } = await given.prepare(home);
   const run = (): SottoRun => {
     letRest(purse);
+    endLeases(purse);
     const at = ['--anonymous', '--model', model, '--base-url', service.baseUrl, '--allow-simulated'];
     return sotto(['run', 'claude', ...at], args, environment);
   };
-  const settle = (): SottoRun => sotto(['purse', 'settle']);
+  const settle = (): SottoRun => {
+    endLeases(purse);
+    return sotto(['purse', 'settle']);
+  };
   const settled = (): Promise<void> =>
     until(async () => (await settle().ended) === 0 && wallets() === 0, 'all wallets are closed');
   for (let killed = 0; killed < given.kills; killed += 1) {

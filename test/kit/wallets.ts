@@ -100,6 +100,13 @@ export function letRest(purse: string): void {
   database.close();
 }
 
+/** Ends the leases of killed commands, as a minute does. */
+export function endLeases(purse: string): void {
+  const database = new DatabaseSync(purse, { timeout: 10_000 });
+  database.exec('update wallets set holder = null');
+  database.close();
+}
+
 /** A home folder with a purse in it. */
 export async function makeHome(
   issuer: TestIssuer,

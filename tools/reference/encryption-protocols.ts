@@ -29,7 +29,7 @@ const resistsIntro = `## What each protocol resists
 
 const openIntro = `## What stays open to a broker
 
-A broker can read and change the fields in clear, and can send a ciphertext to the other endpoints of the same key. If it asks for the fields in the last column, the enclave writes the reply's text there in clear. The client refuses such a reply, but the broker has read it.
+A broker can read and change the fields in clear. What accompanies a body that is encrypted whole is for the broker alone, so a change of it does not reach the enclave. A broker can also send a ciphertext to the other endpoints of the same key. If it asks for the fields in the last column, the enclave writes the reply's text there in clear. The client refuses such a reply, but the broker has read it.
 
 Some enclaves sign [receipts](../use/end-to-end-encryption.md#receipts-of-enclaves) that the client verifies. A receipt shows that a broker wrote or changed the reply. It never shows that a broker read the prompt.`;
 

@@ -69,4 +69,4 @@ export {
   tdxQuoteChecks,
 } from './tdx/verify-tdx.ts';
 export { commitSchema, timeSchema } from './text-schemas.ts';
-export { type Check, meetsVerdict, type Verdict, verdicts } from './verdict.ts';
+export { type Check, type Currency, isPrevented, meetsVerdict, type Verdict, verdicts } from './verdict.ts';

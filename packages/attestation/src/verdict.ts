@@ -57,6 +57,33 @@ export function judge<Name extends string>(checks: readonly Check<Name>[], rungs
   return verdict;
 }
 
+/** Whether evidence is shown to be up to date, which may be more than its verdict demands. */
+export interface Currency<Name extends string = string> {
+  /**
+   * Whether content may go to the machine now: the verdict is at least `policy_matched`, and its vendor's documents show that nothing is
+   * revoked, expired or out of date. A machine that is could leave these documents out.
+   */
+  readonly isCurrent: boolean;
+  /** The checks of the vendor's documents that did not pass. */
+  readonly notCurrent: readonly Check<Name>[];
+}
+
+/** @param names - the checks of the vendor's documents. One that is missing from the list did not pass. */
+export function currencyOf<Name extends string>(
+  verdict: Verdict,
+  checks: readonly Check<Name>[],
+  names: readonly Name[],
+): Currency<Name> {
+  const notCurrent = names.flatMap((name): Check<Name>[] => {
+    const check = checks.find((each) => each.name === name);
+    return check?.outcome === 'passed' ? [] : [check ?? { name, outcome: 'not_made', reason: 'it was not made' }];
+  });
+  return { isCurrent: notCurrent.length === 0 && meetsVerdict(verdict, 'policy_matched'), notCurrent };
+}
+
+/** The reason of a check that another one prevented. */
+export const isPrevented = 'it depends on a check that did not pass';
+
 /**
  * The checks of one verifier. All of them start as `not_made`. So a check that was forgotten, or that depended on a
  * failed one, appears in the result and does not count as passed.
@@ -65,9 +92,7 @@ export class CheckList<Name extends string> {
   readonly #checks: Map<Name, Check<Name>>;
 
   constructor(names: readonly Name[]) {
-    this.#checks = new Map(
-      names.map((name) => [name, { name, outcome: 'not_made', reason: 'it depends on a check that did not pass' }]),
-    );
+    this.#checks = new Map(names.map((name) => [name, { name, outcome: 'not_made', reason: isPrevented }]));
   }
 
   /**

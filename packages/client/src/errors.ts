@@ -8,7 +8,7 @@ export const clientErrors = {
   attestation_unavailable:
     'There is no evidence to verify. Your content was not sent. Check the origin, or retry later.',
   attestation_untrusted:
-    'Verification failed: the verdict is too weak. Your content was not sent. `sotto verify` shows every check.',
+    'Verification failed: the verdict is too weak, or the evidence is not shown to be up to date. Your content was not sent. `sotto verify` shows every check.',
   nonce_mismatch:
     'The evidence does not match our nonce, origin, connection and key set: it is old or relayed, or it describes another server. Your content was not sent. Check the origin.',
   connection_not_verified:

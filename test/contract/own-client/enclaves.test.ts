@@ -203,7 +203,9 @@ await describeStage(
     it('the command requires the same pins: it reports what a route lacks, and never fills it in from the document', async () => {
       const unpinned = await report({ gateway: {} });
       expect(unpinned.code).toBe(1);
-      expect(unpinned.out).toMatch(/Provider +sealed-near, for sealed\/near\nVerdict +untrusted\n/);
+      expect(unpinned.out).toMatch(
+        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nUp to date +NOT SHOWN: tdx\.tcb_info .*\n/,
+      );
       expect(unpinned.out).toMatch(/skipped +provider\.route +the pins of sealed-near name no family: add "family"/);
       expect(unpinned.out).toMatch(/skipped +provider\.key_binding/);
       const { models: _, ...withoutModels } = pinsOf('near');
@@ -228,7 +230,7 @@ await describeStage(
       const found = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } });
       expect(found.code).toBe(1);
       expect(found.out).toMatch(
-        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nContent +the enclave, and a malicious broker can read it/,
+        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nUp to date +NOT SHOWN: tdx\.tcb_info .*\nContent +the enclave, and a malicious broker can read it/,
       );
       expect(found.out).toMatch(/passed +provider\.route\n/);
       expect(found.out).toMatch(/FAILED +tdx\.pck_chain/);

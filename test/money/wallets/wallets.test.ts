@@ -16,7 +16,16 @@ import { get, post, send } from '../../kit/send.ts';
 import { until } from '../../kit/service.ts';
 import { describeStage } from '../../kit/stage/describe-stage.ts';
 import { oneModel } from '../../kit/stage/one-model.ts';
-import { expectSound, issuerName, letRest, makeCode, makeHome, makeIssuer, payingPerson } from '../../kit/wallets.ts';
+import {
+  endLeases,
+  expectSound,
+  issuerName,
+  letRest,
+  makeCode,
+  makeHome,
+  makeIssuer,
+  payingPerson,
+} from '../../kit/wallets.ts';
 import { interoperability } from './interoperability.suite.ts';
 import { killedAgent } from './killed-agent.suite.ts';
 import { memoryOf } from './memory-of.ts';
@@ -135,6 +144,7 @@ await describeStage(
       // Killed while it waits: the key is in the purse.
       paying.child.kill('SIGKILL');
       await paying.ended;
+      endLeases(file);
       expect((await endOf(purse(home, 'settle'))).out).toContain(`to bc1q${invoice.id}\n`);
       Object.assign(invoice, { status: 'Settled', payments: ['Settled'] });
       const body = JSON.stringify(standIns.btcpay.delivery(invoice, 'InvoiceSettled'));
@@ -190,7 +200,9 @@ await describeStage(
       const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGKILL');
       await proxy.ended;
-      expect((await endOf(purse(home))).out).toContain('1 wallets are not closed');
+      expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are in use, or');
+      endLeases(file);
+      expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are not closed');
       await until(async () => (await endOf(purse(home, 'settle'))).code === 0, 'the wallet is closed');
       expect((await endOf(purse(home))).out).toMatch(/^0 credits .* (49|50) \(\$/);
 
@@ -204,6 +216,14 @@ await describeStage(
       );
       const alone = run(home, ['proxy', '--anonymous', '--base-url', service.baseUrl, '--allow-simulated', ...gone]);
       expect((await endOf(alone)).code).toBe(3);
+      // What is wrong with the command line is said before a wallet is taken.
+      const open = ['proxy', '--anonymous', '--base-url', service.baseUrl, ...relayed(), ...pinned()];
+      for (const wrong of [
+        ['--require', 'verified'],
+        ['--map', 'none'],
+      ])
+        expect((await endOf(run(home, [...open, ...wrong]))).code).toBe(2);
+      expect((await endOf(purse(home))).out).not.toContain('wallets of');
       expect(heard()).toBe(before);
       // The made-up code was written down before it was sent. It is used once more, refused, and forgotten.
       expect(await endOf(purse(home, 'buy'))).toMatchObject({
@@ -266,10 +286,10 @@ await describeStage(
       const { home, purse: file } = await makeHome(standIns.issuer, 'agent');
       expect((await buy(home, await makeCode(service, person.session))).code).toBe(0);
       letRest(file);
-      const wrong = ['proxy', '--anonymous', '--map', 'x', '--base-url', service.baseUrl, '--allow-simulated'];
-      expect(await endOf(run(home, [...wrong, ...relayed(), ...pinned()]))).toMatchObject({
+      const taken = ['--port', `${standIns.relay.port}`, '--base-url', service.baseUrl, '--allow-simulated'];
+      expect(await endOf(run(home, ['proxy', '--anonymous', ...taken, ...relayed(), ...pinned()]))).toMatchObject({
         code: 2,
-        err: expect.stringMatching(/The wallet is closed: 50 credits.*--map must be of the form/s),
+        err: expect.stringMatching(/The wallet is closed: 50 credits.*Cannot listen on port/s),
       });
       letRest(file);
       const homeless = ['run', 'claude', '--anonymous', '--base-url', service.baseUrl, '--allow-simulated'];

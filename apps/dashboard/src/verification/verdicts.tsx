@@ -59,6 +59,16 @@ export const meets = (verdict: Verdict, minimum: Verdict): boolean => {
   return floor !== -1 && verdictOrder.indexOf(verdict) >= floor;
 };
 
+/** Whether a browser sends content after such a verification. */
+export const isAccepted = ({ verdict, isCurrent }: Pick<OriginVerification, 'verdict' | 'isCurrent'>): boolean =>
+  isCurrent && meets(verdict, browserMinimum);
+
+/** A fact about a machine: whether its documents show that nothing is revoked or out of date. */
+export const currencyFact = ({ isCurrent }: Pick<OriginVerification, 'isCurrent'>) => ({
+  name: 'Up to date',
+  value: isCurrent ? 'Yes' : 'Not proven',
+});
+
 const size = 'size-3.5';
 
 export function VerdictBadge({ verdict }: { verdict: Verdict }) {

@@ -94,6 +94,8 @@ interface HardwareOutcome {
   readonly more: readonly Check<GatewayEvidenceCheckName>[];
   /** Absent if no checks could lead to more than `untrusted`. */
   readonly rungs: Rungs<GatewayEvidenceCheckName> | undefined;
+  /** The checks of the vendor's documents. */
+  readonly current: readonly GatewayEvidenceCheckName[];
   /** Whether the evidence binds the key set. */
   readonly bound: boolean;
   /** The pin that the machine matched. */
@@ -207,15 +209,15 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
     more: [...own, ...dstack],
     bound: bound ?? false,
     pin,
+    current,
     rungs: {
-      policy_matched: claims,
-      cryptographically_checked: genuine,
-      hardware_verified: [
-        ...current,
-        'gateway.tls_key',
+      policy_matched: [
+        ...claims,
         ...(pinsPlatforms ? (['gateway.platform'] as const) : []),
         ...(pins.require_provenance === true ? (['gateway.provenance'] as const) : []),
       ],
+      cryptographically_checked: genuine,
+      hardware_verified: [...current, 'gateway.tls_key'],
     },
   };
 }
@@ -224,7 +226,7 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
 async function checkSimulated(evidence: string, task: HardwareTask): Promise<HardwareOutcome> {
   const more = await verifySimulated(evidenceBytes(evidence), task.statementsOf('simulated'));
   const bound = more.some(({ name, outcome }) => name === 'simulated.signature' && outcome === 'passed');
-  return { more, bound, rungs: undefined, pin: undefined };
+  return { more, bound, rungs: undefined, current: [], pin: undefined };
 }
 
 /** The statement is built from the client's own nonce and origin. Values that the server echoes prove nothing. */

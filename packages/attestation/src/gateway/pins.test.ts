@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { toBase64, toHex } from '../bytes.ts';
+import { verifyGateway } from '../index.ts';
 import { challenge, hardware, pins, snpDocument, tdxDocument } from '../testing/gateway-documents.ts';
 import { failed, reasonOf } from '../testing/outcomes.ts';
+import { vectorBytes, vectorCertificate } from '../testing/vectors.ts';
 import { type GatewayPins, gatewayPinsSchema } from './pins.ts';
 import { type GatewayVerification, verifyGatewayUnder } from './verify-gateway.ts';
 
@@ -67,5 +70,27 @@ describe('a pin', () => {
     const { tdx } = withEach({ release: '0.2.0' });
     const both = { tdx: tdx && { ...tdx, measurements: [...(old.tdx?.measurements ?? []), ...tdx.measurements] } };
     expect((await verify(await tdxDocument(), both)).pin).toMatchObject({ release: '0.2.0' });
+  });
+});
+
+describe('pins of chips', () => {
+  // Who stole a hoster's key signs a report of any chip with any id in it. This one is AMD's own example of such a key.
+  it('refuse a report that a hoster’s key signed, whatever chip it names', async () => {
+    const report = vectorBytes('snp/ar_milan_vlek_report.bin');
+    const [endorsement_key, intermediate] = ['ar_milan_vlek.der', 'ar_milan_asvk.der'].map((name) =>
+      toBase64(vectorCertificate(`snp/${name}`)),
+    );
+    const document = await snpDocument({
+      ...{ report: toBase64(report), endorsement_key, intermediate, revocation_list: undefined },
+    });
+    const sev_snp = { ...pins.sev_snp, vmpl: 1, signers: ['vlek'], platforms: [toHex(report.slice(0x1a0, 0x1e0))] };
+    const own = gatewayPinsSchema.parse({ sev_snp });
+    const { checks } = await verifyGateway(document, {
+      ...challenge,
+      pins: own,
+      now: new Date('2025-06-01T00:00:00Z'),
+    });
+    expect(failed(checks)).not.toContain('snp.signature');
+    expect(reasonOf(checks, 'gateway.platform')).toBe('chips are pinned, and no key of a chip signed the report');
   });
 });

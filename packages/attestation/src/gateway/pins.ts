@@ -9,6 +9,7 @@ import {
   openKeyProblem,
 } from '../dstack/pinned-identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
+import { signerOf } from '../snp/endorsement.ts';
 import { minimumTcbSchema, type SnpReport } from '../snp/report.ts';
 import type { PckPlatform } from '../tdx/pck-extension.ts';
 import type { TdReport } from '../tdx/quote.ts';
@@ -102,7 +103,7 @@ export const gatewayPinsSchema = z.strictObject({
         .array(z.enum(['vcek', 'vlek']))
         .min(1)
         .optional(),
-      /** If given, only these chips (CHIP_ID) are accepted. */
+      /** If given, only these chips (CHIP_ID) are accepted, and only by their own keys (VCEK). */
       platforms: z.array(hex(64)).optional(),
     })
     .optional(),
@@ -193,8 +194,10 @@ export function requireProcessor(platform: PckPlatform | undefined, { tdx }: Gat
   }
 }
 
-export function requireChip({ chipId }: SnpReport, { sev_snp }: GatewayPins): void {
+/** Only a chip's own key proves its id. Who has a hoster's key, which all its chips share, writes any id into a report. */
+export function requireChip({ chipId, signerInfo }: SnpReport, { sev_snp }: GatewayPins): void {
   if (sev_snp?.platforms === undefined) throw new Unmade('no chips are pinned');
+  if (signerOf(signerInfo) !== 'vcek') throw new Refusal('chips are pinned, and no key of a chip signed the report');
   if (!sev_snp.platforms.includes(toHex(chipId)))
     throw new Refusal(`the chip is none that is pinned: ${toHex(chipId)}`);
 }

@@ -30,7 +30,7 @@ describe('a gateway with valid evidence', () => {
   it('is hardware_verified on TDX, with its keys', async () => {
     const result = await verify(await tdxDocument());
     expect(failed(result.checks)).toEqual([]);
-    expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx', keySet });
+    expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx', keySet, isCurrent: true });
     expect(notMade(result.checks)).toEqual([
       'gateway.registry',
       'gateway.vendor',
@@ -43,7 +43,7 @@ describe('a gateway with valid evidence', () => {
   it('is hardware_verified on SEV-SNP, with its keys', async () => {
     const result = await verify(await snpDocument());
     expect(failed(result.checks)).toEqual([]);
-    expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'sev_snp', keySet });
+    expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'sev_snp', keySet, isCurrent: true });
   });
 
   it('is untrusted under the vendors’ own roots, so that test evidence never passes the public functions', async () => {
@@ -77,12 +77,15 @@ describe('a check that could not be made limits the verdict', () => {
     expect(failed(result.checks)).toEqual([]);
     expect(notMade(result.checks)).toContain(name);
     expect(result.verdict).toBe(verdict);
+    expect(result.isCurrent).toBe(name === 'gateway.tls_key');
+    if (name.startsWith('tdx.')) expect(result.notCurrent.map((check) => check.name)).toContain(name);
   });
 
   it('AMD’s revocation list is missing', async () => {
     const result = await verify(await snpDocument({ revocation_list: undefined }));
     expect(failed(result.checks)).toEqual([]);
-    expect(result.verdict).toBe('cryptographically_checked');
+    expect(result).toMatchObject({ verdict: 'cryptographically_checked', isCurrent: false });
+    expect(result.notCurrent.map(({ name }) => name)).toEqual(['snp.revocation', 'snp.revocation_date']);
   });
 
   it('no document at all is unavailable, which is less than untrusted', async () => {
@@ -307,7 +310,7 @@ describe('the source that a gateway claims', () => {
     for (const { document, pins: ours } of [tagged, silent, plain]) {
       const result = await verify(document, { pins: ours });
       expect([outcomeOf(result), result.verdict]).toEqual(['not_made', 'hardware_verified']);
-      expect((await verify(document, { pins: required(ours) })).verdict).toBe('cryptographically_checked');
+      expect((await verify(document, { pins: required(ours) })).verdict).toBe('untrusted');
     }
   });
 

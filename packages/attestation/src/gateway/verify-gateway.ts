@@ -13,7 +13,7 @@ import {
   statementBytes,
   statementPurposes,
 } from '../statement/statement.ts';
-import { type Check, CheckList, judge, type Verdict } from '../verdict.ts';
+import { type Check, CheckList, type Currency, currencyOf, judge, type Verdict } from '../verdict.ts';
 import {
   checkHardware,
   type GatewayCheckName,
@@ -56,7 +56,7 @@ export interface ExportedChannel {
  */
 export type ChannelBinding = 'none' | 'key' | 'channel';
 
-export interface GatewayVerification {
+export interface GatewayVerification extends Currency {
   readonly verdict: Verdict;
   readonly checks: readonly Check<GatewayEvidenceCheckName>[];
   readonly teeType: GatewayEvidence['evidence']['tee_type'] | undefined;
@@ -114,7 +114,7 @@ export async function verifyGatewayUnder(
       );
     },
   };
-  const { more, rungs, bound, pin } = await checkHardware(evidence.evidence, task);
+  const { more, rungs, current, bound, pin } = await checkHardware(evidence.evidence, task);
   if (channel === undefined) {
     await checks.make('gateway.channel', () => refuseLess(keys.keySet, pins, challenge));
   } else if (root !== undefined && !bound) {
@@ -123,8 +123,10 @@ export async function verifyGatewayUnder(
     });
   }
   const all = [...checks.list(), ...more];
+  const verdict = rungs === undefined ? 'untrusted' : judge<GatewayEvidenceCheckName>(all, rungs);
   return {
-    verdict: rungs === undefined ? 'untrusted' : judge<GatewayEvidenceCheckName>(all, rungs),
+    verdict,
+    ...currencyOf(verdict, all, current),
     checks: all,
     teeType: evidence.evidence.tee_type,
     keySet: bound ? keys.keySet : undefined,
@@ -133,7 +135,7 @@ export async function verifyGatewayUnder(
   };
 }
 
-const unbound = { keySet: undefined, binding: 'none', pin: undefined } as const;
+const unbound = { keySet: undefined, binding: 'none', pin: undefined, isCurrent: false, notCurrent: [] } as const;
 
 function bindingOf(checks: readonly Check<GatewayEvidenceCheckName>[]): ChannelBinding {
   const isPassed = (name: GatewayCheckName) =>

@@ -5,7 +5,7 @@ import { type Moment, momentAt } from '../moment.ts';
 import { Refusal, readAs, Unmade } from '../refusal.ts';
 import { canonicalJson } from '../statement/canonical-json.ts';
 import { isNonce } from '../statement/statement.ts';
-import { type Check, CheckList, compareVerdicts, judge, meetsVerdict, type Verdict } from '../verdict.ts';
+import { type Check, CheckList, type Currency, compareVerdicts, currencyOf, judge, type Verdict } from '../verdict.ts';
 import { checkGpu, type ProviderGpu, type VerifyNvidia } from './check-gpu.ts';
 import { checkMachine, type Machine, type MachineCheckName } from './check-machine.ts';
 import { checkChutes } from './families/chutes.ts';
@@ -27,7 +27,7 @@ import { type ProviderPins, providerPinsSchema, requirePinned, requirePlatform }
 /** A check of any part of a provider's evidence. */
 export type ProviderEvidenceCheckName = ProviderCheckName | MachineCheckName;
 
-export interface ProviderVerification {
+export interface ProviderVerification extends Currency {
   readonly verdict: Verdict;
   readonly checks: readonly Check<ProviderEvidenceCheckName>[];
   readonly gpu: ProviderGpu;
@@ -44,8 +44,6 @@ export interface ProviderVerification {
    * Until when these findings may be used, in Unix ms. At most ten minutes, and never beyond the end of any evidence.
    */
   readonly expiresAtMs: number;
-  /** Whether the route may receive content now: the verdict suffices, and nothing is revoked or out of date. */
-  readonly isCurrent: boolean;
 }
 
 /** The verifiers of hardware and GPUs, with the vendors' roots built in. */
@@ -77,6 +75,7 @@ export async function verifyProviderUnder(
     sessionId: undefined,
     expiresAtMs: 0,
     isCurrent: false,
+    notCurrent: [],
   });
   if (document === undefined) return nothing('unavailable');
   const evidence = await checks.make('provider.format', () =>
@@ -105,6 +104,7 @@ export async function verifyProviderUnder(
   const verdict = concludeVerdict(all, machine, { privacyClass: challenge.privacyClass, pins });
   return {
     verdict,
+    ...currencyOf(verdict, all, machine.current),
     checks: all,
     gpu,
     key: findings?.key,
@@ -115,8 +115,6 @@ export async function verifyProviderUnder(
       machine.untilMs ?? Number.POSITIVE_INFINITY,
       findings?.expiresAtMs ?? Number.POSITIVE_INFINITY,
     ),
-    isCurrent:
-      meetsVerdict(verdict, 'policy_matched') && machine.current.every((name) => hasPassed(machine.checks, name)),
   };
 }
 

@@ -30,24 +30,26 @@ export interface LocalServer {
   readonly origin: string;
 }
 
-/** Starts the proxy. Throws a `UsageError` if a rule is malformed or the port cannot be used. */
+/** Starts the proxy. Throws a `UsageError` if the port cannot be used. */
 export async function startProxy(
   terminal: Terminal,
   options: {
     readonly exchange: Exchange;
-    readonly values: { readonly map?: string[] | undefined; readonly model?: string | undefined };
+    readonly rules: readonly ModelRule[];
+    /** The model for names that no rule matches. */
+    readonly fallback: string | undefined;
     readonly token: string | undefined;
     readonly port: number;
     /** The values that are always replaced. Undefined: nothing is. */
     readonly redacted: readonly Finding[] | undefined;
   },
 ): Promise<LocalServer> {
-  const { exchange, values, token, port, redacted } = options;
+  const { exchange, rules, fallback, token, port, redacted } = options;
   const note = (text: string): void => terminal.note(`${printableLine(text)}\n`);
   const { onRequest, sockets } = proxyListeners({
     exchange: redacted === undefined ? exchange : redactChats(exchange, { known: redacted, note }),
     requireCaller: programsWith(token),
-    models: { rules: (values.map ?? []).map(readRule), fallback: values.model },
+    models: { rules, fallback },
     onNote: note,
     onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
   });
@@ -85,7 +87,8 @@ export const listenLocally = (handler: RequestListener, port: number): Promise<L
 /** A token that only the server and the programs that it is for know. */
 export const newToken = (): string => `sotto_local_${randomBytes(24).toString('base64url')}`;
 
-function readRule(text: string): ModelRule {
+/** Reads a `--map`. Throws a `UsageError` if it is malformed. */
+export function readRule(text: string): ModelRule {
   const rule = readModelRule(text);
   if (rule !== undefined) return rule;
   throw new UsageError(`--map must be of the form NAME=creator/model; got "${text}".`);

@@ -126,7 +126,7 @@ function sevSnpPins(values: Values, _files: readonly string[], terminal: Termina
   const pins = withSnp(pinsToAddTo(values), { ...named(values), ...pin });
   if (Object.keys(pins.gateway.sev_snp?.minimum_tcb ?? {}).length === 0) {
     terminal.note(
-      'Add the oldest firmware that you accept to `minimum_tcb`: without it, no machine is `hardware_verified`.\n',
+      'Add the oldest firmware that you accept to `minimum_tcb`: without it, no machine is shown to be up to date, and no content is sent.\n',
     );
   }
   return { shown: pins, pin };

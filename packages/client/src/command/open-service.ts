@@ -46,9 +46,7 @@ export async function openService(
   const controlOrigin = requiredAddress(terminal, '--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
   asUsage(() => readOrigin('--control-url', controlOrigin));
-  const anonymous = values.anonymous ? await takeAnonymously(terminal, values) : undefined;
-  const options: Parameters<typeof makePrivateClient>[1] = {
-    apiKey: anonymous?.key ?? readKey(terminal, values['key-file']),
+  const options: Omit<Parameters<typeof makePrivateClient>[1], 'apiKey'> = {
     controlOrigin,
     baseOrigin,
     pins: readPinsFile(values.pins),
@@ -68,25 +66,29 @@ export async function openService(
   };
   const { 'self-signed': selfSigned = false, relay } = values;
   const { relaysPlainHttp } = terminal;
-  const isolated = anonymous !== undefined;
+  const isolated = values.anonymous ?? false;
   const platform = asUsage(() => nodePlatform({ selfSigned, relay, isolated, relaysPlainHttp }));
-  const client = asUsage(() => makePrivateClient(platform, options));
-  const { session } = client;
-  const exchange = values['prove-tool-calls'] ? proveToolCalls(client.exchange, { session }) : client.exchange;
+  // The last of what can be wrong with the command line, because it takes money.
+  const anonymous = values.anonymous ? await takeAnonymously(terminal, values) : undefined;
+  let client: PrivateClient | undefined;
   try {
-    await client.session.verified();
+    const apiKey = anonymous?.key ?? readKey(terminal, values['key-file']);
+    client = asUsage(() => makePrivateClient(platform, { ...options, apiKey }));
+    const { session } = client;
+    const exchange = values['prove-tool-calls'] ? proveToolCalls(client.exchange, { session }) : client.exchange;
+    await session.verified();
     await anonymous?.deposit();
     const until = anonymous === undefined ? Number.POSITIVE_INFINITY : Date.now() + walletMs;
     return {
       ...client,
       exchange: endsAt(exchange, until),
       async leave() {
-        client.session.close();
+        session.close();
         await anonymous?.leave();
       },
     };
   } catch (error) {
-    client.session.close();
+    client?.session.close();
     await anonymous?.leave();
     if (!(error instanceof ClientError)) throw error;
     const isAway = error.message.includes('ECONNREFUSED');

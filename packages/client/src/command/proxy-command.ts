@@ -5,7 +5,7 @@ import { readPrices } from '../bill/price-list.ts';
 import { askForModels } from '../private/private-exchange.ts';
 import { agentHelp, agentOptions } from './agent-options.ts';
 import { readGuards } from './guard-options.ts';
-import { localHost, newToken, startProxy } from './local-proxy.ts';
+import { localHost, newToken, readRule, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { RunCosts, readCostTerms } from './run-costs.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
@@ -45,6 +45,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   const redacted = readGuards(terminal, values);
   const isWarm = readWarmCaches(values['warm-caches'], false);
   const terms = readCostTerms(values);
+  const rules = (values.map ?? []).map(readRule);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const isMetered = terms.cap !== undefined || terms.billFile !== undefined;
@@ -54,7 +55,9 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
     const costs = isMetered ? new RunCosts({ ...terms, terminal, client, prices, notesTurns: true }) : undefined;
     const exchange = withWarmCaches(isWarm, costs ?? client.exchange, client);
     const token = values.open ? undefined : terminal.environment.SOTTO_LOCAL_TOKEN || newToken();
-    const { server, origin } = await startProxy(terminal, { exchange, values, token, port, redacted });
+    const { server, origin } = await startProxy(terminal, {
+      ...{ exchange, rules, fallback: values.model, token, port, redacted },
+    });
     const between = proxyInTheWay(terminal.environment, localHost);
     if (between !== undefined) {
       const missing =
@@ -69,7 +72,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
     await costs?.end();
     return 0;
   } finally {
-    // Also if the port is taken or a rule is malformed: an anonymous wallet is open by now.
+    // Also if the port is taken: an anonymous wallet is open by now.
     await client.leave();
   }
 }

@@ -8,6 +8,7 @@ import { type CreditIssuer, creditNusd } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay, requireTlsThrough } from '../platform/relay.ts';
+import type { Bound } from '../purse/balance.ts';
 import { readSigningKey } from '../purse/blind-rsa.ts';
 import {
   CreditRefusal,
@@ -34,7 +35,8 @@ export const purseHelp = `sotto purse: blind credits, which pay for anonymous wa
   sotto purse buy            buy lots of 50 credits ($5): five at once, then some a week at random hours, until you end it. Asks for
                              a code of the billing page, which permits so many lots
   sotto purse pay PACKAGE    pay a wallet by crypto instead, such as usd-10, without an account; says where to pay, and waits
-  sotto purse settle         close wallets that an ended process left, and ask again for payments whose answer was lost
+  sotto purse settle         finish one thing that an ended process left: close its wallet, or ask again for a payment whose answer
+                             was lost. Says what is left for later
   sotto purse key            print the issuer and its keys that you pin
   sotto purse reuse          use credits that were set aside after a refused deposit
   sotto purse back-up FILE   write a copy
@@ -340,18 +342,24 @@ const worth = (credits: number): string => `$${((credits * Number(creditNusd)) /
 const outgrown =
   'There is less than a lot left. Buying more just now would name you: raise --lots-a-week for the weeks to come, and wait.';
 
+const oneEach = 'Each time it does this for one. Wait some hours in between: what you do within minutes can be linked.';
+
+const boundText = ({ wallets, credits, packages }: Bound): string =>
+  `${wallets} wallets of ${[...(credits > 0 ? [`${credits} credits (${worth(credits)})`] : []), ...packages].join(', ')}`;
+
 function balanceText(purse: Purse): string {
-  const { ready, resting, aside, abandonedWallets, paidWallets, orderedWallets, readyAt } = purse.balance();
+  const { ready, resting, aside, inUse, abandoned, paidWallets, orderedWallets, readyAt } = purse.balance();
   const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
   if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
   if (ready + resting < 50) lines.push(outgrown);
   if (paidWallets > 0) lines.push(`${paidWallets} paid wallets are there. \`--anonymous\` uses them first.`);
   if (orderedWallets > 0)
-    lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid.`);
+    lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid. ${oneEach}`);
   if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
-  if (abandonedWallets > 0)
+  if (inUse.wallets > 0) lines.push(`${boundText(inUse)} are in use, or their command was killed in the last minute.`);
+  if (abandoned.wallets > 0)
     lines.push(
-      `${abandonedWallets} wallets are not closed. Run \`sotto purse settle\`, some time after they were used.`,
+      `${boundText(abandoned)} are not closed. Run \`sotto purse settle\`, some time after they were used. ${oneEach}`,
     );
   return `${lines.join('\n')}\n`;
 }

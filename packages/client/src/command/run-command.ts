@@ -10,7 +10,7 @@ import { readPrices } from '../bill/price-list.ts';
 import { askForModels } from '../private/private-exchange.ts';
 import { agentHelp, agentOptions } from './agent-options.ts';
 import { readGuards } from './guard-options.ts';
-import { localHost, newToken, startProxy } from './local-proxy.ts';
+import { localHost, newToken, readRule, startProxy } from './local-proxy.ts';
 import { openService } from './open-service.ts';
 import { RunCosts, readCap, readCostTerms } from './run-costs.ts';
 import { endTree, guardRun, type RunGuard } from './run-guard.ts';
@@ -64,6 +64,7 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   }
   await requireNoProxyBetween(terminal, agent);
   const terms = readCostTerms(values);
+  const rules = (values.map ?? []).map(readRule);
   const client = await openService(terminal, values);
   if (typeof client === 'number') return client;
   const token = newToken();
@@ -91,7 +92,9 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
     }
     const costs = new RunCosts({ ...terms, terminal, client, prices, notesTurns: false });
     const exchange = withWarmCaches(isWarm, costs, client);
-    const { server, origin } = await startProxy(terminal, { exchange, values, token, port: 0, redacted });
+    const { server, origin } = await startProxy(terminal, {
+      ...{ exchange, rules, fallback: values.model, token, port: 0, redacted },
+    });
     try {
       const contextLength = models.find(({ id }) => id === values.model)?.contextLength;
       const ids = models.map(({ id }) => id);

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { type Check, meetsVerdict, type Verdict } from '@sotto/attestation';
+import type { Check } from '@sotto/attestation';
 import { bindingSentences, relaySentence } from '@sotto/wire';
 import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
-import { type AcceptableVerdict, acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
+import { acceptableVerdicts, isHonestSimulation } from '../gateway/acceptance.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { type ReleaseStanding, releasesOf, vendorOf } from '../pins/running-release.ts';
@@ -18,6 +18,7 @@ import {
 } from '../report/verify.ts';
 import { verifyRecorded } from '../report/verify-recorded.ts';
 import { releaseWords } from './explain-pins.ts';
+import { currencyLines, judgeReport } from './judge-report.ts';
 import { readRecording, recordingOptions } from './read-recording.ts';
 import { asUsage, onlyOne, readKey, readPinsFile, readWord, requiredAddress } from './settings.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
@@ -51,7 +52,7 @@ provider's family, its name for the model, and its machines.
   --require-provider VERDICT   the weakest verdict on the enclave: policy_matched (default) or
                        cryptographically_checked
 
-Exit codes: 0 every verdict is strong enough; 1 one is too weak; 2 wrong command line; 3 no evidence.
+Exit codes: 0 every verdict is strong enough, and its evidence up to date; 1 one is not; 2 wrong command line; 3 no evidence.
 `;
 
 /** Runs `sotto verify URL`. */
@@ -100,25 +101,15 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       : await verifyRecorded(recording, pins).then((gateway) => ({ gateway, releases: releasesOf(pins, gateway) }));
   const isRecorded = recording !== undefined;
   terminal.out(values.json ? reportJson(report, isRecorded) : reportText(report, isRecorded));
-  const { gateway, enclave }: VerificationReport = report;
+  const { gateway }: VerificationReport = report;
   const isSimulated = values['allow-simulated'] === true && isHonestSimulation(gateway);
   if (isHonestSimulation(gateway)) {
     const advice = isSimulated ? '' : ' For development, accept it with --allow-simulated.';
     terminal.note(`The evidence is simulated. Nothing is protected.${advice}\n`);
   }
-  const found: { verdict: Verdict; minimum: AcceptableVerdict; whose: string }[] = isSimulated
-    ? []
-    : [{ verdict: gateway.verdict, minimum, whose: 'of the confidential origin' }];
-  if (enclave !== undefined) {
-    const verdict = isVerified(enclave) ? enclave.verdict : 'unavailable';
-    found.push({ verdict, minimum: minimumOfProvider, whose: 'of the provider' });
-  }
-  const missed = found.filter((each) => !meetsVerdict(each.verdict, each.minimum));
-  for (const { verdict, minimum: wanted, whose } of missed) {
-    terminal.note(`The verdict ${whose} is ${verdict}; ${wanted} is required.\n`);
-  }
-  if (missed.length === 0) return 0;
-  return missed.every(({ verdict }) => verdict === 'unavailable') ? 3 : 1;
+  const { code, notes } = judgeReport(report, { minimum: isSimulated ? undefined : minimum, minimumOfProvider });
+  for (const note of notes) terminal.note(`${note}\n`);
+  return code;
 }
 
 function readEnclave(
@@ -158,14 +149,13 @@ function reportText({ gateway, releases, enclave }: VerificationReport, isRecord
 
 const vendors = { intel: 'Intel', amd: 'AMD' } as const;
 
-function standing(
-  { origin, verdict, teeType, verifiedAt, pin }: OriginVerification,
-  { running, newest }: ReleaseStanding,
-): string[] {
+function standing(gateway: OriginVerification, { running, newest }: ReleaseStanding): string[] {
+  const { origin, verdict, teeType, verifiedAt, pin } = gateway;
   const vendor = vendorOf(teeType);
   return [
     `Confidential origin  ${origin}`,
     `Verdict              ${verdict}`,
+    ...currencyLines(gateway).map(printableLine),
     `Evidence             ${teeType ?? 'none'}${teeType === 'simulated' ? ': no hardware protects your content' : ''}`,
     ...(vendor === undefined ? [] : [`Vendor               ${vendors[vendor]}`]),
     ...(pin === undefined ? [] : [`Release              ${runningWords(running, verifiedAt)}`]),
@@ -198,6 +188,7 @@ function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
   return [
     `Provider             ${printableLine(provider)}, for ${printableLine(model)}`,
     `Verdict              ${verdict}`,
+    ...currencyLines(enclave).map(printableLine),
     `Content              ${contentLine(enclave)}`,
     `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${printableLine(gpu.reason)}`}`,
     '',

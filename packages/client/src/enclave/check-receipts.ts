@@ -45,7 +45,8 @@ export async function checkReceipts(asked: ReceiptsAsked): Promise<ReceiptReport
   const patience = AbortSignal.timeout(patienceMs);
   const signal = asked.signal === undefined ? patience : AbortSignal.any([asked.signal, patience]);
   const own = await readReceipt('/v1/inference/receipt', { ...asked, signal });
-  const broker = own && keySet ? await verifyReceipt(own, keySet, { requestSha256, responseSha256 }) : undefined;
+  const hasBoth = own !== undefined && keySet !== undefined;
+  const broker = hasBoth ? await verifyReceipt(own, keySet, { requestSha256, responseSha256 }) : undefined;
   if (!protocolOf(key).signsReceipts) return { broker, enclave: 'none' };
   const path = '/v1/inference/receipt/enclave';
   const signed = await awaitReceipt({ ...asked, signal }, { path, pausesMs, sleep: asked.sleep });

@@ -1,8 +1,7 @@
-import { meetsVerdict } from '@sotto/attestation';
 import { isRefusedByDefault } from '@sotto/wire';
 import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
 import { ClientError } from '../errors.ts';
-import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
+import { type AcceptableVerdict, acceptableVerdicts, isAcceptable } from '../gateway/acceptance.ts';
 import { type AcceptsRelayAttacks, relayCanRead } from './enclave-route.ts';
 import type { EnclaveQuestion, EnclaveVerification } from './verify-enclave.ts';
 
@@ -67,9 +66,9 @@ export class EnclaveSessions {
   }
 
   #accept(verification: EnclaveVerification): AttestedKey {
-    const { verdict, checks, key, isCurrent, provider } = verification;
+    const { verdict, checks, key, provider } = verification;
     const { minimumVerdict, acceptsRelayAttacks } = this.#options;
-    if (meetsVerdict(verdict, minimumVerdict) && isCurrent && key !== undefined) {
+    if (isAcceptable(verification, minimumVerdict) && key !== undefined) {
       if (!isRefusedByDefault(key.family) || acceptsRelayAttacks(verification)) return vouchForKey(key);
       throw relayCanRead(provider, key.family);
     }

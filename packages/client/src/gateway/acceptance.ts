@@ -1,4 +1,4 @@
-import { meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
+import { type Currency, isPrevented, meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
 import { ClientError } from '../errors.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, hasMeasurements } from '../pins/client-pins.ts';
@@ -12,6 +12,20 @@ export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
 export const acceptableVerdicts = verdicts.filter((verdict): verdict is AcceptableVerdict =>
   meetsVerdict(verdict, 'policy_matched'),
 );
+
+/** Whether content may go to a machine: the verdict suffices, and its documents show that it is up to date. */
+export const isAcceptable = (
+  { verdict, isCurrent }: Pick<Currency, 'isCurrent'> & { readonly verdict: Verdict },
+  minimum: AcceptableVerdict,
+): boolean => isCurrent && meetsVerdict(verdict, minimum);
+
+/** Says which documents do not show that a machine is up to date, and why. Leaves out the checks that others prevented. */
+export const notCurrentWords = ({ notCurrent }: Pick<Currency, 'notCurrent'>): string =>
+  notCurrent
+    .flatMap((check) =>
+      check.outcome === 'passed' || check.reason === isPrevented ? [] : `${check.name} (${check.reason})`,
+    )
+    .join(', ');
 
 export interface AcceptanceTerms {
   /** The weakest verdict on which the client sends content. */
@@ -40,16 +54,18 @@ export function requireAccepted(verification: OriginVerification, terms: Accepta
       throw new ClientError('attestation_untrusted', undefined, { detail: simulatedDetail });
     }
   }
-  if (verdict !== 'untrusted' && meetsVerdict(verdict, minimumVerdict)) return;
+  if (isAcceptable(verification, minimumVerdict)) return;
   const failed = checks.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   if (failed.includes('gateway.report_data') || failed.includes('simulated.signature'))
     throw new ClientError('nonce_mismatch');
   const standing = `The verdict is ${verdict}; ${minimumVerdict} is required.`;
   const why = failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : '';
+  const open = notCurrentWords(verification);
+  const currency = open === '' ? '' : ` Not shown to be up to date: ${open}.`;
   const advice = hasMeasurements(pins)
     ? ''
     : ' This build ships no measurements of released images. Pass your own as `pins` (`--pins FILE`).';
-  throw new ClientError('attestation_untrusted', undefined, { detail: `${standing}${why}${advice}` });
+  throw new ClientError('attestation_untrusted', undefined, { detail: `${standing}${why}${currency}${advice}` });
 }
 
 /** Whether the evidence declares itself simulated, is bound to our challenge, and comes from this machine. */

@@ -4,7 +4,7 @@ import type { OriginVerification } from '../gateway/verify-origin.ts';
 /** The parts of a verification of the broker that the page shows. */
 export type ShownGateway = Pick<
   OriginVerification,
-  'origin' | 'verdict' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen' | 'binding'
+  'origin' | 'verdict' | 'isCurrent' | 'notCurrent' | 'checks' | 'teeType' | 'verifiedAt' | 'tlsKeySeen' | 'binding'
 >;
 
 /** The parts of a verification of a provider's enclave that the page shows. */
@@ -36,13 +36,15 @@ export class VerificationLog {
   readonly onVerified = ({
     origin,
     verdict,
+    isCurrent,
+    notCurrent,
     checks,
     teeType,
     verifiedAt,
     tlsKeySeen,
     binding,
   }: OriginVerification): void => {
-    this.#gateway = { origin, verdict, checks, teeType, verifiedAt, tlsKeySeen, binding };
+    this.#gateway = { origin, verdict, isCurrent, notCurrent, checks, teeType, verifiedAt, tlsKeySeen, binding };
   };
 
   readonly onEnclaveVerified = (verification: EnclaveVerification): void => {

@@ -8,6 +8,10 @@ import type { PurseFile } from './purse-file.ts';
 const hourMs = 3_600_000;
 /** New credits rest for a random time between these, so that the time of a deposit does not say when they were signed. */
 const restMs = { least: hourMs, most: 24 * hourMs };
+/**
+ * Credits of a new year's key rest until the second week of its year. Few people have some before: each schedule has bought a lot of it then.
+ */
+const restEnds = (year: number): number => Date.UTC(year, 0, 8);
 
 /** The clock and the randomness of a purse. */
 export interface Timing {
@@ -34,6 +38,8 @@ interface Credit {
   readonly nonce: Uint8Array;
   readonly token: Uint8Array;
   readonly keyId: string;
+  /** The year of the key. 0: it is pinned no more. */
+  readonly year: number;
 }
 
 /** How a batch is paid for: the route, the secret for it, and the fewest signatures that it must bring. */
@@ -46,18 +52,20 @@ interface Payment {
 /** Asks for the signatures of a stored batch, each time in the same words. Throws unless they are right. */
 export async function signBatch(
   service: CreditService,
-  { issuer }: CreditIssuer,
+  { issuer, keys }: CreditIssuer,
   { secrets, spki, path, proof, atLeast }: BatchSecrets & Payment,
 ): Promise<{ readonly credits: readonly Credit[]; readonly more: boolean; readonly lots: number | undefined }> {
   const key = readSigningKey(Buffer.from(spki, 'base64url'));
   if (key === undefined) throw new PurseError('The key of a stored batch cannot be read.');
+  const year = keys.find((each) => each.key === spki)?.year ?? 0;
   const numbers = blindBatch(key, creditChallenge(issuer), secrets);
   const blinded = numbers.map((number) => number.blinded.toString('base64url'));
   const { signatures, more, lots } = await service.sign(path, { ...proof, key_id: key.keyId, blinded });
   const credits = signatures.flatMap((signature, at) => {
     const number = numbers[at];
     const signed = number && unblind(key, number.message, { inverse: number.inverse, signature });
-    return signed ? [{ nonce: number.nonce, token: Buffer.concat([number.message, signed]), keyId: key.keyId }] : [];
+    if (!signed) return [];
+    return [{ nonce: number.nonce, token: Buffer.concat([number.message, signed]), keyId: key.keyId, year }];
   });
   if (credits.length < Math.max(atLeast, signatures.length))
     throw new PurseError('The issuer did not sign what it was asked to. The batch is kept, and asked for again later.');
@@ -66,10 +74,10 @@ export async function signBatch(
 
 /** Stores credits, which rest. Call it in the transaction that forgets their batch. */
 export function addCredits(file: PurseFile, credits: readonly Credit[], { now, random }: Timing, firstUseAt = 0): void {
-  const readyAt = Math.max(firstUseAt, now() + random(restMs.least, restMs.most));
-  for (const { nonce, token, keyId } of credits)
+  const restedMs = random(restMs.least, restMs.most);
+  for (const { nonce, token, keyId, year } of credits)
     file.run(
-      'insert into credits (nonce, token, key_id, ready_at) values (?, ?, ?, ?) on conflict do nothing',
-      ...[nonce, token, keyId, readyAt],
+      'insert into credits (nonce, token, key_id, year, ready_at) values (?, ?, ?, ?, ?) on conflict do nothing',
+      ...[nonce, token, keyId, year, Math.max(firstUseAt, Math.max(now(), restEnds(year)) + restedMs)],
     );
 }

@@ -12,7 +12,10 @@ export interface PurseWallet {
 export interface StoredWallet extends PurseWallet {
   readonly close_secret: string;
   readonly state: 'ordered' | 'paid' | 'taken' | 'offered' | 'open';
-  readonly pid: number;
+  /** The purse that uses it. Null: none. */
+  readonly holder: string | null;
+  /** Unix ms. When the lease of the holder runs out, or has ended. */
+  readonly lease_until: number;
   /** Null: credits pay for it. */
   readonly package_id: string | null;
   readonly ends_at: number | null;
@@ -22,9 +25,9 @@ const tables = {
   main: `
     create table if not exists batches (wallet integer primary key, secrets blob not null, spki text not null);
     create table if not exists credits (nonce blob primary key, token blob not null, key_id text not null,
-      ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
+      year integer not null, ready_at integer not null, wallet integer, aside integer not null default 0) without rowid;
     create table if not exists wallets (id integer primary key, key text not null, close_secret text not null,
-      state text not null, pid integer not null, package_id text, ends_at integer);`,
+      state text not null, package_id text, ends_at integer, holder text, lease_until integer not null);`,
   schedule: `
     create table if not exists schedule.standing (code text, has_ended integer not null default 0,
       first_use_at integer not null);
@@ -54,7 +57,8 @@ export class PurseFile {
     db.exec('pragma busy_timeout = 10000');
     if (scheduleFile !== undefined) opened.run('attach database ? as schedule', scheduleFile);
     for (const name of ['main', ...(scheduleFile === undefined ? [] : ['schedule' as const])] as const) {
-      // SQLite overwrites deleted rows, also in the journal. A transaction of both files needs journals that are files.
+      // SQLite overwrites deleted rows in the file. It also deletes its journal, whose blocks stay on the disk until something else needs them.
+      // A transaction of both files needs journals that are files.
       db.exec(
         `pragma ${name}.journal_mode = delete; pragma ${name}.secure_delete = on; pragma ${name}.synchronous = full`,
       );

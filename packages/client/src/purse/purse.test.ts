@@ -1,45 +1,10 @@
 import { hash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, copyFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CreditRefusal, type WalletOrder } from './credit-service.ts';
-import { Purse, type PurseOptions } from './purse.ts';
-import { Schedule } from './schedule.ts';
-import { Issuer, issuer, unpaid } from './testing/issuer.ts';
-
-const clock = { now: Date.parse('2026-11-15T12:00:00Z') };
-let folder = '';
-let file = '';
-
-let service: Issuer;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sotto-purse-'));
-  file = join(folder, 'own', 'purse');
-  service = new Issuer();
-  clock.now = Date.parse('2026-11-15T12:00:00Z');
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
-  Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, ...own });
-const hour = 3_600_000;
-/** Buys the first lots of a schedule. */
-async function bought(lots: number, own: Partial<PurseOptions> = {}): Promise<void> {
-  const options = { file, userId: process.getuid?.(), now: () => clock.now, random: (least: number) => least, ...own };
-  const schedule = await Schedule.open({ ...options, scheduleFile: join(folder, 'apart', 'schedule') });
-  schedule.begin({ code: 'AAAA-BBBB-CCCC-0000', lotsAWeek: 0, firstUseDays: 0 });
-  for (let lot = 0; lot < lots; lot += 1) await schedule.buyNext(service, issuer);
-  schedule.close();
-}
-/** A purse with rested credits of this many batches. */
-async function filled(batches: number): Promise<Purse> {
-  await bought(batches);
-  clock.now += hour;
-  return open();
-}
-const lost = new Error('the connection broke');
+import { expect, test } from 'vitest';
+import { CreditRefusal } from './credit-service.ts';
+import { issuer, spkis, unpaid } from './testing/issuer.ts';
+import { bought, clock, file, filled, folder, hour, lost, none, open, service } from './testing/purse-stage.ts';
 
 test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];
@@ -62,7 +27,7 @@ test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as chan
   expect(purse.balance()).toMatchObject({ ready: 0, resting: 0 });
   service.signs = 37;
   await purse.closeWallet(service, issuer, wallet.id);
-  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, abandonedWallets: 0 });
+  expect(purse.balance()).toMatchObject({ ready: 0, resting: 37, abandoned: none });
   const body = service.batches.at(-1)?.body ?? {};
   expect(hash('sha256', String(body.close_secret), 'base64url')).toBe(service.deposits[0]?.close_hash);
   purse.close();
@@ -98,7 +63,7 @@ test('a paid wallet is used like one of credits, and comes back batch by batch',
   expect(await purse.closeWallet(service, issuer, wallet.id)).toBe(63);
   expect(service.batches).toHaveLength(3);
   expect(new Set(service.batches.map(({ body }) => JSON.stringify(body.blinded))).size).toBe(3);
-  expect(purse.balance()).toMatchObject({ ready: 50, resting: 63, paidWallets: 0, abandonedWallets: 0 });
+  expect(purse.balance()).toMatchObject({ ready: 50, resting: 63, paidWallets: 0, abandoned: none });
   // Then come the credits.
   expect(purse.takeWallet().key).not.toBe(wallet.key);
   purse.close();
@@ -160,24 +125,6 @@ test('the key of an order outlives a lost answer and every doubt about the payme
   purse.close();
 });
 
-test('a failure hides no order that is still to be paid', async () => {
-  const purse = await filled(1);
-  const wallet = purse.takeWallet();
-  await purse.deposit(service, wallet);
-  await purse.order(service, purse.newOrder('usd-10'));
-  purse.close();
-  const database = new DatabaseSync(file);
-  // No process has this id.
-  database.exec('update wallets set pid = 2147483647');
-  database.close();
-  const later = await open();
-  service.sign = () => Promise.reject(lost);
-  const shown: WalletOrder[] = [];
-  await expect(later.settle(service, issuer, (order) => shown.push(order))).rejects.toBe(lost);
-  expect(shown).toEqual([unpaid()]);
-  later.close();
-});
-
 test('old and new credits mix: 50 of all that are ready', async () => {
   const purse = await filled(4);
   const taken = new Set<string>();
@@ -185,6 +132,29 @@ test('old and new credits mix: 50 of all that are ready', async () => {
   for (const { credits } of service.deposits) for (const credit of credits) taken.add(credit);
   expect(taken.size).toBe(200);
   expect(() => purse.takeWallet()).toThrow('sotto purse buy');
+  purse.close();
+});
+
+// The operator sees the key of each credit. In the first days of a year, few people have any of its key.
+test('credits of a new year’s key rest until its second week, and those of the old key go first', async () => {
+  clock.now = Date.parse('2026-12-31T12:00:00Z');
+  await bought(2);
+  clock.now = Date.parse('2027-01-02T12:00:00Z');
+  service.signsWith = 1;
+  const [, next = Buffer.of()] = spkis;
+  await bought(1, {}, { ...issuer, keys: [...issuer.keys, { year: 2027, key: next.toString('base64url') }] });
+  clock.now += 24 * hour;
+  const purse = await open();
+  expect(purse.balance()).toMatchObject({ ready: 100, resting: 50 });
+  clock.now = Date.parse('2027-01-08T00:59:00Z');
+  expect(purse.balance()).toMatchObject({ ready: 100, resting: 50 });
+  clock.now = Date.parse('2027-01-08T01:00:00Z');
+  expect(purse.balance()).toMatchObject({ ready: 150, resting: 0 });
+  // The stand-in takes only credits of the old key.
+  await purse.deposit(service, purse.takeWallet());
+  await purse.deposit(service, purse.takeWallet());
+  expect(purse.balance()).toMatchObject({ ready: 50 });
+  purse.takeWallet();
   purse.close();
 });
 
@@ -203,7 +173,7 @@ test('a lost answer to a deposit or a closing loses nothing', async () => {
   service.trouble = undefined;
   await purse.closeWallet(service, issuer, wallet.id);
   expect(service.batches.at(-1)).toEqual(service.batches.at(-2));
-  expect(purse.balance()).toMatchObject({ resting: 50, abandonedWallets: 0 });
+  expect(purse.balance()).toMatchObject({ resting: 50, abandoned: none });
   purse.close();
 });
 
@@ -252,27 +222,6 @@ test('two processes never offer one credit', async () => {
   expect(two.balance()).toMatchObject({ ready: 50 });
   one.close();
   two.close();
-});
-
-test('a process that ended without offering its credits gives them back; one that lives keeps them', async () => {
-  const purse = await filled(1);
-  const { id } = purse.takeWallet();
-  expect(() => purse.takeWallet()).toThrow('0 are ready');
-  const ofLiving = await open();
-  expect(ofLiving.balance()).toMatchObject({ ready: 0 });
-  ofLiving.close();
-  purse.release(id);
-  expect(purse.balance()).toMatchObject({ ready: 50 });
-
-  purse.takeWallet();
-  purse.close();
-  const database = new DatabaseSync(file);
-  // No process has this id.
-  database.exec('update wallets set pid = 2147483647');
-  database.close();
-  const ofEnded = await open();
-  expect(ofEnded.balance()).toMatchObject({ ready: 50 });
-  ofEnded.close();
 });
 
 test('the purse is private, and forgets what has served', async () => {

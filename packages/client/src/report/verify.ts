@@ -144,7 +144,8 @@ async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
 
 /** Formats a report for programs. A report of recorded evidence says so, and as of when it was checked. */
 export function reportJson({ gateway, releases, enclave }: VerificationReport, isRecorded = false): string {
-  const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, binding, absence, checks, keySet } = gateway;
+  const { origin, nonce, verifiedAt, verdict, isCurrent, teeType, tlsKeySeen, binding, absence, checks, keySet } =
+    gateway;
   const at = new Date(verifiedAt).toISOString();
   return `${JSON.stringify(
     {
@@ -152,6 +153,7 @@ export function reportJson({ gateway, releases, enclave }: VerificationReport, i
       nonce,
       ...(isRecorded ? { recorded: true, checked_as_of: at } : { verified_at: at }),
       verdict,
+      is_current: isCurrent,
       tee_type: teeType ?? null,
       vendor: vendorOf(teeType) ?? null,
       release: releases.running ?? null,

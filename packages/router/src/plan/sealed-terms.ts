@@ -34,7 +34,7 @@ export interface SealedTerms {
 /**
  * The terms of a sealed request on its route. `neighbours` are the routes at the same address. A body that was sealed
  * whole may name any of their models, so it is held and charged as the dearest of them. It may request several answers
- * at once, so a multiple of the output ceiling is held. A body that was also compressed is charged the route's full
+ * at once, so a multiple of the output ceiling is held. A body that may be compressed, too, is charged the route's full
  * context window and full output ceiling.
  */
 export function sealedTerms(

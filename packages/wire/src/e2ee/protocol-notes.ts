@@ -11,8 +11,9 @@ export interface E2eeProtocolNotes {
   readonly repliesInClear: readonly string[];
 }
 
-const settings = ['model', 'roles', 'number of messages', 'settings', 'lengths'] as const;
-const onlyLengths = ['length'] as const;
+const settings = ['model', 'provider policy', 'roles', 'number of messages', 'settings', 'lengths'] as const;
+/** What the header `x-router-e2ee` says of a body that is encrypted whole, and its length. */
+const question = ['model', 'provider policy', 'reasoning effort', 'whether it streams', 'length'] as const;
 
 /** The notes on each protocol, from the sources that `e2eeProtocols` names. They are apart, because the client needs none. */
 export const e2eeProtocolNotes: Readonly<Record<E2eeProtocolName, E2eeProtocolNotes>> = {
@@ -43,14 +44,14 @@ export const e2eeProtocolNotes: Readonly<Record<E2eeProtocolName, E2eeProtocolNo
   },
   tinfoil: {
     name: 'Tinfoil',
-    clearFields: onlyLengths,
+    clearFields: question,
     // The path is in clear. The reply of another endpoint is sealed to the same request.
     otherEndpoints: ['any path'],
     repliesInClear: [],
   },
   chutes: {
     name: 'Chutes',
-    clearFields: onlyLengths,
+    clearFields: question,
     otherEndpoints: ['any path'],
     repliesInClear: [],
   },

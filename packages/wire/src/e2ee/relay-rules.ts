@@ -19,8 +19,9 @@ export interface RelayRule {
   /** Headers of the answer to return unchanged, with the content type. */
   readonly responseHeaders: readonly string[];
   /**
-   * What the length of the ciphertext reveals. `fields`: the plaintext length of each field. `frames`: the length of the plaintext
-   * body with its JSON and event framing. `none`: nothing, because the body is compressed.
+   * What the broker can charge for by the length of the ciphertext. `fields`: the plaintext length of each field. `frames`: the length of the
+   * plaintext body with its JSON and event framing. `none`: nothing, because the body is gzip, and a client may have compressed it. Ours does
+   * not, so the length reveals that of its plaintext.
    */
   readonly metering: 'fields' | 'frames' | 'none';
 }

@@ -4,6 +4,8 @@ import { standingOf } from './standing.ts';
 
 const verification = (part: Partial<OriginVerification>): OriginVerification => ({
   verdict: 'untrusted',
+  isCurrent: true,
+  notCurrent: [],
   checks: [],
   teeType: 'tdx',
   keySet: undefined,
@@ -26,6 +28,14 @@ it('lets content go to what was verified, and to nothing below, naming the check
   for (const verdict of ['untrusted', 'policy_matched', 'unavailable'] as const) {
     expect(standingOf(verification({ verdict })).kind, verdict).toBe('refused');
   }
+  const crl = { name: 'tdx.pck_crl', outcome: 'not_made', reason: 'no collateral was given' } as const;
+  const outdated = standingOf(
+    verification({ verdict: 'cryptographically_checked', isCurrent: false, notCurrent: [crl] }),
+  );
+  expect(outdated).toEqual({
+    kind: 'refused',
+    sentence: 'Content was not sent: the evidence is not shown to be up to date. tdx.pck_crl: no collateral was given.',
+  });
   const standing = standingOf(verification({ checks: [failed('gateway.measurement')] }));
   expect(standing.sentence).toContain('gateway.measurement: it is not pinned.');
   expect(standingOf(verification({ verdict: 'unavailable', absence: 'No answer.' })).sentence).toContain('No answer.');

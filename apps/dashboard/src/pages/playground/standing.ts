@@ -1,5 +1,5 @@
 import type { OriginVerification } from '@sotto/client';
-import { browserMinimum, meets, verdictWords } from '../../verification/verdicts.tsx';
+import { browserMinimum, isAccepted, meets, verdictWords } from '../../verification/verdicts.tsx';
 import type { Way } from './playground-search.ts';
 
 /** Whether content may go to the machine that was verified. */
@@ -10,12 +10,13 @@ interface Standing {
 }
 
 /** The parts of a verification that decide. */
-type JudgedOrigin = Pick<OriginVerification, 'verdict' | 'checks' | 'teeType' | 'origin'> &
+type JudgedOrigin = Pick<OriginVerification, 'verdict' | 'isCurrent' | 'notCurrent' | 'checks' | 'teeType' | 'origin'> &
   Partial<Pick<OriginVerification, 'absence'>>;
 
 /** Decides whether content may be sent after a verification. The client decides again before each request. */
-export function standingOf({ verdict, checks, teeType, absence, origin }: JudgedOrigin): Standing {
-  if (meets(verdict, browserMinimum)) {
+export function standingOf(verification: JudgedOrigin): Standing {
+  const { verdict, checks, notCurrent, teeType, absence, origin } = verification;
+  if (isAccepted(verification)) {
     return {
       kind: 'verified',
       sentence:
@@ -31,9 +32,15 @@ export function standingOf({ verdict, checks, teeType, absence, origin }: Judged
         'The evidence is simulated. No hardware protects your content, so the verdict is always untrusted. This shows how verification works, on this machine only.',
     };
   }
-  const least = `Content was not sent: a browser needs “${verdictWords[browserMinimum].name}” or stronger.`;
+  const isOutdated = meets(verdict, browserMinimum);
+  const least = isOutdated
+    ? 'Content was not sent: the evidence is not shown to be up to date.'
+    : `Content was not sent: a browser needs “${verdictWords[browserMinimum].name}” or stronger.`;
   const why =
-    absence ?? failed.map(({ name, ...check }) => `${name}: ${'reason' in check ? check.reason : ''}`).join('; ');
+    absence ??
+    (isOutdated ? notCurrent : failed)
+      .map(({ name, ...check }) => `${name}: ${'reason' in check ? check.reason : ''}`)
+      .join('; ');
   return { kind: 'refused', sentence: why === '' ? least : `${least} ${why}${/[.!?]$/.test(why) ? '' : '.'}` };
 }
 

@@ -20,7 +20,7 @@ import { Card, EmptyState, ErrorState, Loaded, Skeleton } from '../../ui/surface
 import { Facts, Sentence } from '../../ui/text.tsx';
 import { CheckGroups } from '../../verification/checks.tsx';
 import { loadClient, ownPins, throwShown } from '../../verification/client.ts';
-import { VerdictBadge, verdictWords } from '../../verification/verdicts.tsx';
+import { currencyFact, VerdictBadge, verdictWords } from '../../verification/verdicts.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { type EnclaveRouteShown, enclaveModels, enclaveRoutes } from './verify-rules.ts';
 
@@ -173,7 +173,7 @@ function EnclaveReport({
       </Card>
     );
   }
-  const { verdict, provider, model, nonce, verifiedAt, gpu, isCurrent, checks } = enclave;
+  const { verdict, provider, model, nonce, verifiedAt, gpu, checks } = enclave;
   return (
     <Card title="Verdict" actions={copy}>
       <div className="space-y-5">
@@ -186,7 +186,7 @@ function EnclaveReport({
             { name: 'Provider', value: provider },
             { name: 'Model', value: model },
             { name: 'Content', value: <Readers enclave={enclave} /> },
-            { name: 'Up to date', value: isCurrent ? 'Yes' : 'Not proven' },
+            currencyFact(enclave),
             {
               name: 'GPUs',
               value: gpu.reason === undefined ? gpuWords[gpu.standing] : `${gpuWords[gpu.standing]}: ${gpu.reason}`,

@@ -12,6 +12,7 @@ import { byOutcome, CheckGroups } from '../../verification/checks.tsx';
 import { loadClient } from '../../verification/client.ts';
 import {
   browserMinimum,
+  currencyFact,
   meets,
   type Verdict,
   VerdictBadge,
@@ -80,6 +81,7 @@ function Evidence({ verification, pins }: Verified) {
         facts={[
           { name: 'Confidential origin', value: code(origin) },
           { name: 'Evidence', value: teeType === undefined ? 'None' : evidenceNames[teeType] },
+          currencyFact(verification),
           { name: 'Binding', value: bindingSentences[binding] },
           { name: 'Release', value: releaseWords(releases?.running, 'Not known from your pins.') },
           { name: 'Newest known release', value: releaseWords(releases?.newest, 'Your pins name no releases.') },

@@ -6,6 +6,7 @@ import { ChatReply } from '../reply/chat-reply.ts';
 import { wholeBodyReading } from '../reply/completion.ts';
 import { sealedBody } from '../text-chat.ts';
 import { EventPayloads } from './event-payloads.ts';
+import { storedGzip } from './stored-gzip.ts';
 import { makeReplyKeyPair, openBlob, sealBlob } from './whole-body.ts';
 
 /** Limit of an unpacked reply, in bytes. */
@@ -14,7 +15,7 @@ const maxUnpackedBytes = 64 * 1024 * 1024;
 const usedKeys = new WeakSet<KeyOf<'chutes'>>();
 
 /**
- * Chutes (`/e2e/invoke`): encrypts the whole compressed body with ML-KEM-768 and ChaCha20-Poly1305. An instance's nonce
+ * Chutes (`/e2e/invoke`): encrypts the whole body, packed as gzip, with ML-KEM-768 and ChaCha20-Poly1305. An instance's nonce
  * serves one request. Events of a stream are not numbered, so a dropped event goes unnoticed. The end of a stream is
  * sealed, so a missing end is noticed.
  */
@@ -25,7 +26,7 @@ export const chutesFamily: E2eeFamily<KeyOf<'chutes'>> = {
     usedKeys.add(key);
     const replyKey = makeReplyKeyPair(random);
     const plaintext = sealedBody(chat, key.model, { e2e_response_pk: toBase64(replyKey.publicKey) });
-    const body = await sealBlob(key.publicKey, await gzip(utf8(plaintext)), { purpose: 'e2e-req-v1', random });
+    const body = await sealBlob(key.publicKey, storedGzip(utf8(plaintext)), { purpose: 'e2e-req-v1', random });
     const events = new EventPayloads(replyKey.secretKey);
     return {
       headers: {
@@ -50,9 +51,6 @@ export const chutesFamily: E2eeFamily<KeyOf<'chutes'>> = {
     };
   },
 };
-
-export const gzip = (bytes: Bytes): Promise<Bytes> =>
-  read(bytes, new CompressionStream('gzip'), Number.POSITIVE_INFINITY);
 
 /** Throws `e2ee_reply_too_large` as soon as the output exceeds `maxBytes`, and `e2ee_reply_malformed` for invalid gzip. */
 export async function gunzip(bytes: Bytes, maxBytes: number): Promise<Bytes> {

@@ -80,6 +80,7 @@ export function standIn(
     sessionId: undefined,
     expiresAtMs: Date.now() + 60_000,
     isCurrent: true,
+    notCurrent: [],
     ...verified,
   });
   const client = makePrivateClient(

@@ -7,6 +7,8 @@ import { marksOf } from './privacy-receipt.tsx';
 
 const gateway = (part: Partial<OriginVerification>): OriginVerification => ({
   verdict: 'cryptographically_checked',
+  isCurrent: true,
+  notCurrent: [],
   checks: [],
   teeType: 'tdx',
   keySet: undefined,
