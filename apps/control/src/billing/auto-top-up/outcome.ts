@@ -13,11 +13,12 @@ export async function recordOutcome(
   const { accountId } = after;
   // The loss of a dispute may be reported before its beginning.
   const isLost = after.disputedNusd > before.disputedNusd;
-  if (isLost || (after.flag === 'disputed' && before.flag !== 'disputed')) await pause(client, accountId, 'disputed');
-  if (after.refundedNusd > before.refundedNusd) await pause(client, accountId, 'refunded');
+  if (isLost || (after.flag === 'disputed' && before.flag !== 'disputed'))
+    await pause(client, { accountId, code: 'disputed' });
+  if (after.refundedNusd > before.refundedNusd) await pause(client, { accountId, code: 'refunded' });
   if (after.automatic && after.status !== before.status && (after.status === 'failed' || after.status === 'expired')) {
     const code = after.failure ?? 'expired';
-    await pause(client, accountId, code);
+    await pause(client, { accountId, code });
     await setOutcome(client, { accountId, code, at });
   }
   if (before.payment !== undefined || after.payment === undefined) return;
@@ -31,13 +32,20 @@ export async function recordOutcome(
  */
 const endedBySettings = ['disputed', 'refunded'];
 
-/** Pauses an account's auto top-up. Another reason does not replace one that only the settings end. */
-export async function pause(db: pg.Pool | pg.PoolClient, accountId: string, code: string): Promise<void> {
-  await db.query(`update billing_settings set auto_paused = $3 where account_id = $1 and ${isResumable}`, [
-    accountId,
-    endedBySettings,
-    code,
-  ]);
+/**
+ * Pauses an account's auto top-up. Another reason does not replace one that only the settings end. Returns false if the settings were
+ * written since they had this version.
+ */
+export async function pause(
+  db: pg.Pool | pg.PoolClient,
+  { accountId, code, version }: { readonly accountId: string; readonly code: string; readonly version?: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update billing_settings set auto_paused = $3
+     where account_id = $1 and ${isResumable} and ($4::text is null or xmin::text = $4)`,
+    [accountId, endedBySettings, code, version ?? null],
+  );
+  return rowCount === 1;
 }
 
 async function resume(client: pg.PoolClient, accountId: string): Promise<void> {
