@@ -64,7 +64,8 @@ export function meter({ end, reported, counted, bounds, price, holdNusd }: Meter
   const all = isUntold ? { ...reported, promptTokens: counted.promptTokens } : (reported ?? countedUsage(counted));
   const usage = clampUsage(all, bounds);
   const estimated = isUntold || reported === undefined;
-  const waivable = whoPays[end] === 'client_unless_waived';
+  // A client that left after output that nobody can count, such as encrypted reasoning, got as little as one that left before it.
+  const waivable = whoPays[end] === 'client_unless_waived' || (end === 'client_left' && !hasProduct(usage));
   // A request that broke before any output is free, unless the client left or requested too much.
   const isBroken = end !== 'completed' && end !== 'answer_too_large' && !waivable;
   const isFree = whoPays[end] === 'operator' || (isBroken && !hasProduct(usage));

@@ -243,7 +243,14 @@ describe('meter', () => {
       estimated: true,
       waivable: true,
     });
-    expect(meter({ ...given, end: 'client_left' })).toMatchObject({ chargeNusd: 0n, waivable: false });
+    // The answer had begun, with output that has no text, such as encrypted reasoning.
+    for (const reported of [undefined, usage({ promptTokens: 100 })]) {
+      expect(meter({ ...given, reported, end: 'client_left' })).toMatchObject({
+        chargeNusd: 100n * 500n,
+        waivable: true,
+      });
+    }
+    expect(meter({ ...given, end: 'total_time_ran_out' })).toMatchObject({ chargeNusd: 0n, waivable: false });
   });
 
   it('estimates the tokens of text by the density of its route', () => {
