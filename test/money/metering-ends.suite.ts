@@ -152,6 +152,25 @@ export function meteringEndsSuite(stage: Stage): void {
           expect(nusd).toBe(costOf({ prompt, completion }, hidingPricing));
         });
 
+        // By bytes of text, the usage beside the first piece covers all of it, and would make the answer free.
+        it('that has shown only encrypted reasoning, beside a usage without output: the real usage is awaited and paid', async () => {
+          const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+          stage.scripted('alpha').answer(async (_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            const send = (event: object): boolean => response.write(`data: ${JSON.stringify(event)}\n\n`);
+            const delta = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA' }] };
+            send({ choices: [{ index: 0, delta }], usage: usageOf(900, 0) });
+            await left;
+            send({ choices: [], usage: usageOf(900, 50, reasoning(50)) });
+          });
+          const hasPiece = (text: string): boolean => text.includes('AAAA');
+          await asks('m/thinks', { kind: 'silence' }, { stream: true, leaveWhen: hasPiece });
+          leave();
+          const { nusd, rows } = await charged();
+          expect(rows).toMatchObject([{ status: 'cancelled', estimated: false, completion_tokens: 50 }]);
+          expect(nusd).toBe(costOf({ prompt: 900, completion: 50 }, hidingPricing));
+        });
+
         it('that was asked not to reason: no more than what it showed', async () => {
           const act = shows({ text: words.repeat(20) });
           const body = { max_completion_tokens: 4000, reasoning: { enabled: false } };

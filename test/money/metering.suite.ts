@@ -208,6 +208,20 @@ export function meteringSuite(stage: Stage): void {
         }
       });
 
+      // A prompt that a model server of one's own takes from its cache is reported as 0, and a client can repeat its prompt at will.
+      it('a prompt that was reported as no tokens, and believes the output beside it', async () => {
+        for (const stream of [false, true]) {
+          const usage = usageOf(0, 20);
+          const answer = await asks('m/untold', { kind: 'answer', usage, text: words }, { stream });
+          const { nusd, rows } = await charged();
+          expect(rows).toMatchObject([{ estimated: true, completion_tokens: 20 }]);
+          const prompt = rows[0]?.prompt_tokens ?? 0;
+          expect(prompt).toBeGreaterThan(300);
+          expect(nusd).toBe(costOf({ prompt, completion: 20 }, pricings['m/untold']));
+          expect(shownUsage(answer)).toMatchObject({ prompt_tokens: prompt, completion_tokens: 20 });
+        }
+      });
+
       it('by the tokens per byte of the route’s answers, once there are twenty', async () => {
         // A token for every two bytes, as for digits or emoji.
         const dense = { kind: 'answer', usage: usageOf(10, 25), text: '1234567890'.repeat(5) } as const;

@@ -33,7 +33,7 @@ export interface Metered {
   readonly chargeNusd: Nusd;
   /** The part of the reported cost that the charge does not cover. The operator pays it. */
   readonly excessNusd: Nusd;
-  /** True if the broker counted the usage. */
+  /** True if the broker counted the usage, or its prompt. */
   readonly estimated: boolean;
   /** True if the ledger may waive the charge. */
   readonly waivable: boolean;
@@ -59,10 +59,13 @@ export function meter({ end, reported, counted, bounds, price, holdNusd }: Meter
   if (end === 'no_output') {
     return { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false, waivable: false };
   }
-  const all = reported ?? countedUsage(counted);
+  // A provider that reports no prompt, such as one that took it from its cache, must not make it free.
+  const isUntold = reported?.promptTokens === 0 && counted.promptTokens > 0;
+  const all = isUntold ? { ...reported, promptTokens: counted.promptTokens } : (reported ?? countedUsage(counted));
   const usage = clampUsage(all, bounds);
-  const estimated = reported === undefined;
-  const waivable = whoPays[end] === 'client_unless_waived';
+  const estimated = isUntold || reported === undefined;
+  // A client that left after output that nobody can count, such as encrypted reasoning, got as little as one that left before it.
+  const waivable = whoPays[end] === 'client_unless_waived' || (end === 'client_left' && !hasProduct(usage));
   // A request that broke before any output is free, unless the client left or requested too much.
   const isBroken = end !== 'completed' && end !== 'answer_too_large' && !waivable;
   const isFree = whoPays[end] === 'operator' || (isBroken && !hasProduct(usage));

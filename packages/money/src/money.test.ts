@@ -196,6 +196,15 @@ describe('meter', () => {
     expect(metered).toMatchObject({ estimated: true, chargeNusd: 100n * 500n + 101n * 1500n });
   });
 
+  it('counts a prompt that the provider reports as no tokens, and marks it as estimated', () => {
+    const cached = usage({ promptTokens: 0, completionTokens: 70 });
+    expect(meter({ ...reading, reported: cached, end: 'completed' })).toMatchObject({
+      usage: { promptTokens: 100, completionTokens: 70 },
+      estimated: true,
+      chargeNusd: 100n * 500n + 70n * 1500n,
+    });
+  });
+
   it('charges nothing when the provider breaks the answer or nothing began', () => {
     expect(meter({ ...reading, end: 'provider_broke' }).chargeNusd).toBe(0n);
     expect(meter({ ...reading, end: 'no_output' })).toMatchObject({ chargeNusd: 0n, usage: noUsage });
@@ -234,7 +243,14 @@ describe('meter', () => {
       estimated: true,
       waivable: true,
     });
-    expect(meter({ ...given, end: 'client_left' })).toMatchObject({ chargeNusd: 0n, waivable: false });
+    // The answer had begun, with output that has no text, such as encrypted reasoning.
+    for (const reported of [undefined, usage({ promptTokens: 100 })]) {
+      expect(meter({ ...given, reported, end: 'client_left' })).toMatchObject({
+        chargeNusd: 100n * 500n,
+        waivable: true,
+      });
+    }
+    expect(meter({ ...given, end: 'total_time_ran_out' })).toMatchObject({ chargeNusd: 0n, waivable: false });
   });
 
   it('estimates the tokens of text by the density of its route', () => {

@@ -52,8 +52,7 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     return {
       ok: true,
       answer: { vectors: vectors.map(({ json }) => json), dimensions: vectors[0]?.dimensions ?? 0 },
-      // Every input has tokens. A count of zero would make the vectors free.
-      reported: reported?.usage.promptTokens === 0 ? undefined : reported,
+      reported,
       producedBytes: 0,
     };
   }

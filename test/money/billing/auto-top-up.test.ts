@@ -14,12 +14,12 @@ await describeBilling(
   'settings and auto top-up',
   (suite) => {
     /** A person who has paid 10 USD by card and agreed to save the card. */
-    const withCard = async (): Promise<Person & { readonly key: string }> => {
+    const withCard = async (): Promise<Person & { readonly key: string; readonly orderId: string }> => {
       const { till, person, order } = await suite.ordered({ package_id: 'small', rail: 'card', save_card: true });
       await till.told(till.payByCard(order.id));
       const made = await post(till.url('/keys'), { name: 'k', kind: 'inference' }, person.session);
       const { key } = made.json as { key: string };
-      return { ...person, key };
+      return { ...person, key, orderId: order.id };
     };
     /** One chat request. It costs less than a cent, which is enough to fall below a round threshold. */
     const spend = async ({ key }: { readonly key: string }): Promise<void> => {
@@ -338,6 +338,36 @@ await describeBilling(
         });
       });
 
+      // The refund takes the credit back and pauses in one transaction. If it paused later or not at all, the loop would see the low
+      // balance first and charge the card that was just refunded. The order that is paid by hand was placed before the refund.
+      it.each([
+        ['refunded', 'charge.refunded'],
+        ['disputed', 'charge.dispute.closed'],
+      ])(
+        'whose payment was %s charges nothing until its settings are saved, though an order is paid by hand',
+        async (code, type) => {
+          const { till, world } = suite;
+          const person = await withCard();
+          await till.putSettings(person, auto());
+          const byHand = await till.order(person, { package_id: 'small', rail: 'card' });
+          const gone =
+            code === 'refunded'
+              ? world.stripe.refund(person.orderId, 1050)
+              : world.stripe.dispute(person.orderId, { id: 'dp', status: 'lost', amount: 1050 });
+          await till.told(world.stripe.event(type, gone));
+          await till.hasBalance(person, 0);
+          await till.told(till.payByCard(byHand.id));
+          await spend(person);
+          await loopHasLooked();
+          expect(await automatic(person)).toEqual([]);
+          const { paused, last_outcome } = (await till.settings(person)).auto_top_up_state;
+          expect([paused?.code, last_outcome]).toEqual([code, null]);
+          expect(paused?.message).toContain(code);
+          await till.putSettings(person, auto());
+          await until(async () => (await automatic(person)).some(({ status }) => status === 'paid'), 'it goes on');
+        },
+      );
+
       it.each([
         ['told', 'created', 'needs_response'],
         // The loss may be reported before the beginning.
@@ -348,17 +378,13 @@ await describeBilling(
         const { till, world } = suite;
         const person = await withCard();
         await till.putSettings(person, auto());
-        const { rows } = await suite.service.pool.query<{ id: string }>('select id from orders where account_id = $1', [
-          person.accountId,
-        ]);
-        const [{ id } = { id: '' }] = rows;
-        const dispute = world.stripe.dispute(id, { id: 'dp', status, amount: 1050 });
+        const dispute = world.stripe.dispute(person.orderId, { id: 'dp', status, amount: 1050 });
         const paused = async () => (await till.settings(person)).auto_top_up_state.paused;
         if (how === 'told') {
           await till.told(world.stripe.event(`charge.dispute.${type}`, dispute));
           expect(await paused()).toMatchObject({ code: 'disputed' });
         } else {
-          await till.due(id);
+          await till.due(person.orderId);
           await expect.poll(paused).toMatchObject({ code: 'disputed' });
         }
       });

@@ -9,7 +9,7 @@ const headers = { contentType: 'text/event-stream', retryAfter: undefined, isDel
 const adapter = await loadAdapter('openai');
 
 /** Opens an attempt whose answer has begun, and returns the provider's side of it. */
-function begun() {
+function begun(first = words) {
   let provider: UpstreamHandler | undefined;
   let isAborted = false;
   const upstream: Pick<Upstream, 'call'> = {
@@ -35,7 +35,7 @@ function begun() {
   attempt.flowTo({ write() {}, end: (ending) => ends.push(ending) });
   if (provider === undefined) throw new Error('the provider was not called');
   provider.onResponse(200, headers);
-  provider.onBytes(Buffer.from(words));
+  provider.onBytes(Buffer.from(first));
   return { attempt, provider, ends, isAborted: () => isAborted };
 }
 
@@ -159,6 +159,19 @@ describe('a client that leaves', () => {
     provider.onBytes(Buffer.from(usageOf(1)));
     expect(attempt.clientLeft()).toBe(false);
     expect(attempt).toMatchObject({ takenBytes: 2, reported: { usage: { completionTokens: 1 } } });
+  });
+
+  // Encrypted reasoning has no bytes of text, so by bytes the usage that came with it covers all of it.
+  it('after encrypted reasoning is waited for, if the usage beside it has no output', async () => {
+    const delta = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA' }] };
+    const usage = { prompt_tokens: 100_000, completion_tokens: 0 };
+    const { attempt, provider, ends } = begun(`data: ${JSON.stringify({ choices: [{ index: 0, delta }], usage })}\n\n`);
+    expect(attempt.clientLeft()).toBe(true);
+    expect(attempt).toMatchObject({ takenBytes: 0, reported: undefined });
+    provider.onBytes(Buffer.from(usageOf(6)));
+    await afterRead();
+    expect(attempt).toMatchObject({ takenBytes: 0, reported: { usage: { completionTokens: 6 } } });
+    expect(ends).toEqual(['complete']);
   });
 
   it('ends the provider’s work as soon as a usage covers what it took', async () => {

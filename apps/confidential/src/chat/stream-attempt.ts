@@ -60,10 +60,12 @@ export class StreamAttempt extends FlowingAttempt {
 
   /**
    * The provider's usage if it covers all that the client took. Some providers send a usage with the first piece. By
-   * that, a client that left before the last one would have the answer for free.
+   * that, a client that left before the last one would have the answer for free. A usage without output covers no answer that
+   * has begun, even if its output was encrypted reasoning, which has no bytes of text.
    */
   get reported(): ReportedUsage | undefined {
-    const { reported, reportedAtBytes, producedBytes } = this.reader;
+    const { reported, reportedAtBytes, producedBytes, isComplete } = this.reader;
+    if (!isComplete && reported?.usage.completionTokens === 0) return undefined;
     return reportedAtBytes < (this.#takenBytes ?? producedBytes) ? undefined : reported;
   }
 

@@ -86,6 +86,7 @@ const messages: Readonly<Record<string, string>> = {
   expired: 'The last automatic top-up could not be completed in time.',
   monthly_limit: 'The next automatic top-up would exceed the monthly limit.',
   limit: 'The next automatic top-up would exceed a limit of this deployment.',
+  refunded: 'A payment was refunded.',
   package_gone: 'The package is not offered any more. Choose another.',
 };
 

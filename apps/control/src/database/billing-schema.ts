@@ -156,7 +156,7 @@ export const billingSettings = pgTable('billing_settings', {
   autoThresholdNusd: nusd('auto_threshold_nusd'),
   autoPackageId: text('auto_package_id'),
   autoMonthlyLimitNusd: nusd('auto_monthly_limit_nusd'),
-  /** Why auto top-up is paused. The pause ends when the user saves the settings or pays an order. */
+  /** Why auto top-up is paused. The pause ends when the user saves the settings, and after a failed charge also when the user pays an order. */
   autoPaused: text('auto_paused'),
   /** The outcome of the last auto top-up, or why the next one was held back. */
   autoOutcome: text('auto_outcome'),

@@ -43,7 +43,7 @@ export const billingSettingsStateSchema = z.strictObject({
     .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: z.string(), monthly_limit_usd: usd })
     .nullable(),
   auto_top_up_state: z.strictObject({
-    /** Why auto top-up is paused. It resumes when the settings are saved or an order is paid by hand. */
+    /** Why auto top-up is paused. It resumes when the settings are saved. An order paid by hand resumes it too, except after a refund or a dispute. */
     paused: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     spent_this_month_usd: usd,
     last_outcome: z.strictObject({ code: z.string(), message: z.string(), at: instant }).nullable(),

@@ -67,7 +67,7 @@ export const usagePageSchema = z.strictObject({
       attempts: z.int(),
       fallback: z.boolean(),
       status: z.enum(usageStatuses),
-      estimated: z.boolean().describe('The provider reported no usage, so Sotto counted the tokens.'),
+      estimated: z.boolean().describe('The provider did not report all of the usage, so Sotto counted tokens.'),
       /** Null if the request completed, or if only a later version knows its class. */
       error: z.enum(usageErrors).nullable(),
       provider_status: z

@@ -17,6 +17,8 @@ interface Candidate {
   account_id: string;
   auto_package_id: string;
   auto_monthly_limit_nusd: string;
+  /** Differs once the row was written again. */
+  version: string;
 }
 
 /** An account whose top-up is due: not disabled, top-up enabled and not paused, balance below its threshold, and no automatic order open. */
@@ -37,7 +39,7 @@ export async function topUpAccounts(deps: AutoTopUpDependencies): Promise<void> 
   const { cards, pool } = deps;
   if (cards === undefined) return;
   const { rows } = await pool.query<Candidate>(
-    `select s.account_id, s.auto_package_id, s.auto_monthly_limit_nusd
+    `select s.account_id, s.auto_package_id, s.auto_monthly_limit_nusd, s.xmin::text as version
      from billing_settings s join accounts a on a.id = s.account_id where ${isDue}
      -- In no order: those whom a limit holds back must not stand before the others each time.
      order by random() limit $1`,
@@ -51,15 +53,19 @@ export async function topUpAccounts(deps: AutoTopUpDependencies): Promise<void> 
   }
 }
 
+/**
+ * Tops up one account. The payment service may take long to answer. If a person saves the settings meanwhile, this neither charges nor
+ * pauses by the ones it has read: the next round reads them again.
+ */
 async function topUp(
   deps: AutoTopUpDependencies,
   cards: PaymentRail & SavedCards,
-  { account_id: accountId, auto_package_id: packageId, auto_monthly_limit_nusd: monthlyLimit }: Candidate,
+  { account_id: accountId, auto_package_id: packageId, auto_monthly_limit_nusd: monthlyLimit, version }: Candidate,
 ): Promise<void> {
   const { pool, plan, events } = deps;
   const at = new Date(deps.now());
   const stop = async (code: string): Promise<void> => {
-    await pause(pool, accountId, code);
+    if (!(await pause(pool, { accountId, code, version }))) return;
     await setOutcome(pool, { accountId, code, at });
     events.autoTopUp({ outcome: code });
   };
@@ -74,7 +80,7 @@ async function topUp(
   const card = await cards.savedCard(accountId);
   if (card === undefined) return stop('no_saved_card');
   const made = await inTransaction(pool, (client) =>
-    orderWithin(client, deps, { accountId, bought, card, monthlyLimitNusd: BigInt(monthlyLimit), at }),
+    orderWithin(client, deps, { accountId, bought, card, monthlyLimitNusd: BigInt(monthlyLimit), version, at }),
   ).catch((error: unknown) => {
     // Another process was faster: a unique index allows one open automatic order per account.
     if (isUniqueViolation(error)) return undefined;
@@ -90,7 +96,10 @@ async function topUp(
   events.autoTopUp({ outcome: order.failure ?? order.status });
 }
 
-/** Creates the order, or returns the limit that holds it back. Returns undefined if the top-up is not due any more. */
+/**
+ * Creates the order, or returns the limit that holds it back. Returns undefined if the top-up is not due any more, or not by these
+ * settings.
+ */
 async function orderWithin(
   client: pg.PoolClient,
   deps: AutoTopUpDependencies,
@@ -99,15 +108,17 @@ async function orderWithin(
     readonly bought: Package;
     readonly card: string;
     readonly monthlyLimitNusd: bigint;
+    readonly version: string;
     readonly at: Date;
   },
 ): Promise<OrderRecord | 'monthly_limit' | 'limit' | undefined> {
-  const { accountId, bought, card, monthlyLimitNusd, at } = requested;
-  // Lock the account before checking, so that a simultaneous charge or top-up counts.
+  const { accountId, bought, card, monthlyLimitNusd, version, at } = requested;
+  // Lock the account and its settings before checking, so that a simultaneous charge, top-up or change of the settings counts.
   await client.query('select 1 from accounts where id = $1 for update', [accountId]);
   const due = await client.query(
-    `select 1 from billing_settings s join accounts a on a.id = s.account_id where s.account_id = $1 and ${isDue}`,
-    [accountId],
+    `select 1 from billing_settings s join accounts a on a.id = s.account_id
+     where s.account_id = $1 and s.xmin::text = $2 and ${isDue} for share of s`,
+    [accountId, version],
   );
   if (due.rowCount === 0) return undefined;
   if ((await spentThisMonth(client, accountId, at)) + orderTotal(bought) > monthlyLimitNusd) return 'monthly_limit';

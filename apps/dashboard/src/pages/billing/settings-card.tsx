@@ -126,9 +126,7 @@ function AutoState({ settings: { auto_top_up: auto, auto_top_up_state: state } }
   return (
     <div className="space-y-2 text-sm text-muted">
       {state.paused !== null && (
-        <Notice tone="warn">
-          Paused: {state.paused.message} To continue, save these settings again or pay an order yourself.
-        </Notice>
+        <Notice tone="warn">Paused: {state.paused.message} To continue, save these settings again.</Notice>
       )}
       <p>This month: {formatUsd(state.spent_this_month_usd)} by auto top-up.</p>
       {state.last_outcome !== null && (

@@ -168,7 +168,7 @@ function Charge({ row }: { row: UsageRow }) {
         </p>
       )}
       {row.estimated && (
-        <p className="text-muted">The provider reported no usage, so the service counted the tokens.</p>
+        <p className="text-muted">The provider did not report all of the usage, so the service counted tokens.</p>
       )}
     </section>
   );
