@@ -9,18 +9,6 @@ BEGIN
 END;
 $$;
 
-CREATE FUNCTION book_key_month() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-  IF current_setting('sotto.books_months', true) = 'on' THEN RETURN NULL; END IF;
-  INSERT INTO key_months (key_id, month, spent_nusd)
-  VALUES (NEW.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), NEW.spent_nusd - OLD.spent_nusd)
-  ON CONFLICT (key_id, month) DO UPDATE SET spent_nusd = key_months.spent_nusd + excluded.spent_nusd;
-  RETURN NULL;
-END;
-$$;
-
 CREATE FUNCTION check_ledger_balance() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -94,6 +82,9 @@ CREATE TABLE accounts (
     granted_month text,
     deleted_at timestamp with time zone,
     closed_at timestamp with time zone,
+    openid_groups text[],
+    openid_groups_at timestamp with time zone,
+    disabled_by_provider boolean DEFAULT false NOT NULL,
     CONSTRAINT accounts_balance_not_negative CHECK ((balance_nusd >= 0))
 );
 
@@ -138,7 +129,10 @@ CREATE TABLE api_keys (
     created_by uuid NOT NULL,
     allowed_models text[],
     expires_at timestamp with time zone,
-    disabled_at timestamp with time zone
+    disabled_at timestamp with time zone,
+    locked_fields text[] DEFAULT '{}'::text[] NOT NULL,
+    tag text,
+    untagged_at timestamp with time zone
 );
 
 CREATE TABLE auth_account (
@@ -180,7 +174,9 @@ CREATE TABLE auth_session (
     user_agent text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    factor_at timestamp with time zone
+    factor_at timestamp with time zone,
+    openid_sid text,
+    openid_at timestamp with time zone
 );
 
 CREATE TABLE auth_two_factor (
@@ -246,7 +242,11 @@ CREATE TABLE budgets (
     version bigint DEFAULT 1 NOT NULL,
     projected_version bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT budgets_one_scope CHECK (((member_id IS NULL) OR (key_id IS NULL)))
+    is_default boolean DEFAULT false NOT NULL,
+    projected_at timestamp with time zone DEFAULT now() NOT NULL,
+    tag_id uuid,
+    tag text,
+    CONSTRAINT budgets_one_scope CHECK ((num_nonnulls(member_id, key_id, tag_id) <= 1))
 );
 
 CREATE TABLE connect_apps (
@@ -300,7 +300,9 @@ CREATE TABLE connect_subjects (
 CREATE TABLE credit_codes (
     account_id uuid NOT NULL,
     code_hash text NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    lots integer DEFAULT 0 NOT NULL,
+    CONSTRAINT credit_codes_lots CHECK ((lots >= 0))
 );
 
 CREATE TABLE credit_issuances (
@@ -322,7 +324,6 @@ CREATE TABLE credit_keys (
 
 CREATE TABLE deployment (
     is_only boolean DEFAULT true NOT NULL,
-    signed_up_openly boolean NOT NULL,
     usage_kept_from timestamp with time zone
 );
 
@@ -374,6 +375,14 @@ CREATE TABLE monthly_grants (
     expired_nusd bigint DEFAULT 0 NOT NULL,
     refused boolean DEFAULT false NOT NULL,
     CONSTRAINT monthly_grants_parts CHECK (((spent_nusd >= 0) AND (expired_nusd >= 0) AND ((spent_nusd + expired_nusd) <= amount_nusd)))
+);
+
+CREATE TABLE openid_logouts (
+    id text NOT NULL,
+    subject text,
+    sid text,
+    at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE operators (
@@ -458,6 +467,16 @@ CREATE TABLE receipts (
     account_details text
 );
 
+CREATE TABLE refusals (
+    account_id uuid NOT NULL,
+    workspace_id uuid NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    key_id uuid NOT NULL,
+    kind text NOT NULL,
+    epoch bigint NOT NULL,
+    count bigint NOT NULL
+);
+
 CREATE TABLE rejected_settlements (
     id uuid NOT NULL,
     shard integer NOT NULL,
@@ -466,7 +485,35 @@ CREATE TABLE rejected_settlements (
     payload text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     resolved_at timestamp with time zone,
-    resolution text
+    resolution text,
+    mac text NOT NULL,
+    hold_id text
+);
+
+CREATE TABLE scim_group_members (
+    group_id uuid NOT NULL,
+    user_id uuid NOT NULL
+);
+
+CREATE TABLE scim_groups (
+    id uuid NOT NULL,
+    display_name text NOT NULL,
+    external_id text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE scim_users (
+    id uuid NOT NULL,
+    user_name text NOT NULL,
+    external_id text,
+    addresses text[] NOT NULL,
+    attributes jsonb NOT NULL,
+    active boolean DEFAULT true NOT NULL,
+    account_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    roles_due boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE settlements (
@@ -498,27 +545,35 @@ CREATE TABLE spent_credits (
     nonce bytea NOT NULL
 );
 
+CREATE TABLE tag_months (
+    account_id uuid NOT NULL,
+    tag_id uuid NOT NULL,
+    month text NOT NULL,
+    spent_nusd bigint NOT NULL
+);
+
 CREATE TABLE usage (
     id uuid NOT NULL,
     at timestamp with time zone NOT NULL,
     account_id uuid NOT NULL,
     workspace_id uuid NOT NULL,
     key_id uuid NOT NULL,
-    operation text NOT NULL,
-    model text NOT NULL,
+    operation text,
+    model text,
     provider text,
     privacy_class text,
-    prompt_tokens bigint NOT NULL,
-    cached_tokens bigint NOT NULL,
-    completion_tokens bigint NOT NULL,
-    reasoning_tokens bigint NOT NULL,
+    prompt_tokens bigint,
+    cached_tokens bigint,
+    completion_tokens bigint,
+    reasoning_tokens bigint,
     cost_nusd bigint NOT NULL,
-    attempts integer NOT NULL,
-    fallback boolean NOT NULL,
-    status text NOT NULL,
-    estimated boolean NOT NULL,
+    attempts integer,
+    fallback boolean,
+    status text,
+    estimated boolean,
     error text,
-    failed_attempts text
+    failed_attempts text,
+    provider_status text
 )
 PARTITION BY RANGE (at);
 
@@ -527,8 +582,8 @@ CREATE TABLE usage_daily (
     day date NOT NULL,
     workspace_id uuid NOT NULL,
     key_id uuid NOT NULL,
-    operation text NOT NULL,
-    model text NOT NULL,
+    operation text,
+    model text,
     provider text,
     privacy_class text,
     requests bigint NOT NULL,
@@ -572,8 +627,8 @@ CREATE TABLE usage_daily_routes (
     account_id uuid NOT NULL,
     day date NOT NULL,
     workspace_id uuid NOT NULL,
-    operation text NOT NULL,
-    model text NOT NULL,
+    operation text,
+    model text,
     provider text,
     privacy_class text,
     requests bigint NOT NULL,
@@ -594,21 +649,22 @@ CREATE TABLE usage_first (
     account_id uuid NOT NULL,
     workspace_id uuid NOT NULL,
     key_id uuid NOT NULL,
-    operation text NOT NULL,
-    model text NOT NULL,
+    operation text,
+    model text,
     provider text,
     privacy_class text,
-    prompt_tokens bigint NOT NULL,
-    cached_tokens bigint NOT NULL,
-    completion_tokens bigint NOT NULL,
-    reasoning_tokens bigint NOT NULL,
+    prompt_tokens bigint,
+    cached_tokens bigint,
+    completion_tokens bigint,
+    reasoning_tokens bigint,
     cost_nusd bigint NOT NULL,
-    attempts integer NOT NULL,
-    fallback boolean NOT NULL,
-    status text NOT NULL,
-    estimated boolean NOT NULL,
+    attempts integer,
+    fallback boolean,
+    status text,
+    estimated boolean,
     error text,
-    failed_attempts text
+    failed_attempts text,
+    provider_status text
 );
 
 CREATE TABLE usage_other (
@@ -617,21 +673,22 @@ CREATE TABLE usage_other (
     account_id uuid NOT NULL,
     workspace_id uuid NOT NULL,
     key_id uuid NOT NULL,
-    operation text NOT NULL,
-    model text NOT NULL,
+    operation text,
+    model text,
     provider text,
     privacy_class text,
-    prompt_tokens bigint NOT NULL,
-    cached_tokens bigint NOT NULL,
-    completion_tokens bigint NOT NULL,
-    reasoning_tokens bigint NOT NULL,
+    prompt_tokens bigint,
+    cached_tokens bigint,
+    completion_tokens bigint,
+    reasoning_tokens bigint,
     cost_nusd bigint NOT NULL,
-    attempts integer NOT NULL,
-    fallback boolean NOT NULL,
-    status text NOT NULL,
-    estimated boolean NOT NULL,
+    attempts integer,
+    fallback boolean,
+    status text,
+    estimated boolean,
     error text,
-    failed_attempts text
+    failed_attempts text,
+    provider_status text
 );
 
 CREATE TABLE wallets (
@@ -658,13 +715,15 @@ CREATE TABLE workspace_members (
     workspace_id uuid NOT NULL,
     account_id uuid NOT NULL,
     role text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    by_group boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE workspace_webhooks (
     workspace_id uuid NOT NULL,
     sealed text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    format text DEFAULT 'json'::text NOT NULL
 );
 
 CREATE TABLE workspaces (
@@ -677,7 +736,13 @@ CREATE TABLE workspaces (
     deleted_at timestamp with time zone,
     version bigint DEFAULT 1 NOT NULL,
     projected_version bigint DEFAULT 0 NOT NULL,
-    tickets_since bigint DEFAULT 1 NOT NULL
+    tickets_since bigint DEFAULT 1 NOT NULL,
+    policy_models text[],
+    policy_key_limit_nusd bigint,
+    policy_key_days integer,
+    policy_compatible boolean DEFAULT true NOT NULL,
+    alert_percents integer[] DEFAULT '{50,80,100}'::integer[] NOT NULL,
+    member_budget_nusd bigint
 );
 
 -- The first partition has everything before the month after next. `usage_other` is for rows whose month has no partition.
@@ -709,7 +774,7 @@ ALTER TABLE billing_settings ADD CONSTRAINT billing_settings_pkey PRIMARY KEY (a
 ALTER TABLE budget_alerts ADD CONSTRAINT budget_alerts_budget_id_account_id_month_percent_pk PRIMARY KEY (budget_id, account_id, month, percent);
 ALTER TABLE budget_alerts ADD CONSTRAINT budget_alerts_id_unique UNIQUE (id);
 ALTER TABLE budgets ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
-ALTER TABLE budgets ADD CONSTRAINT budgets_scope UNIQUE NULLS NOT DISTINCT (workspace_id, member_id, key_id);
+ALTER TABLE budgets ADD CONSTRAINT budgets_scope UNIQUE NULLS NOT DISTINCT (workspace_id, member_id, key_id, tag_id);
 ALTER TABLE connect_apps ADD CONSTRAINT connect_apps_pkey PRIMARY KEY (id);
 ALTER TABLE connect_artifacts ADD CONSTRAINT connect_artifacts_pkey PRIMARY KEY (id);
 ALTER TABLE connect_grants ADD CONSTRAINT connect_grants_key_id_unique UNIQUE (key_id);
@@ -730,6 +795,7 @@ ALTER TABLE ledger_entries ADD CONSTRAINT ledger_entries_pkey PRIMARY KEY (id);
 ALTER TABLE ledger_transactions ADD CONSTRAINT ledger_transactions_pkey PRIMARY KEY (id);
 ALTER TABLE ledger_transactions ADD CONSTRAINT ledger_transactions_reference_unique UNIQUE (reference);
 ALTER TABLE monthly_grants ADD CONSTRAINT monthly_grants_account_id_month_pk PRIMARY KEY (account_id, month);
+ALTER TABLE openid_logouts ADD CONSTRAINT openid_logouts_pkey PRIMARY KEY (id);
 ALTER TABLE operators ADD CONSTRAINT operators_pkey PRIMARY KEY (user_id);
 ALTER TABLE order_events ADD CONSTRAINT order_events_pkey PRIMARY KEY (id);
 ALTER TABLE orders ADD CONSTRAINT orders_pkey PRIMARY KEY (id);
@@ -737,13 +803,18 @@ ALTER TABLE plane_minutes ADD CONSTRAINT plane_minutes_pkey PRIMARY KEY (minute)
 ALTER TABLE rail_customers ADD CONSTRAINT rail_customers_account_id_rail_pk PRIMARY KEY (account_id, rail);
 ALTER TABLE receipt_counters ADD CONSTRAINT receipt_counters_pkey PRIMARY KEY (year);
 ALTER TABLE receipts ADD CONSTRAINT receipts_pkey PRIMARY KEY (number);
+ALTER TABLE refusals ADD CONSTRAINT refusals_account_id_workspace_id_hour_key_id_kind_epoch_pk PRIMARY KEY (account_id, workspace_id, hour, key_id, kind, epoch);
 ALTER TABLE rejected_settlements ADD CONSTRAINT rejected_settlements_pkey PRIMARY KEY (id);
+ALTER TABLE scim_group_members ADD CONSTRAINT scim_group_members_group_id_user_id_pk PRIMARY KEY (group_id, user_id);
+ALTER TABLE scim_groups ADD CONSTRAINT scim_groups_pkey PRIMARY KEY (id);
+ALTER TABLE scim_users ADD CONSTRAINT scim_users_pkey PRIMARY KEY (id);
 ALTER TABLE settlements ADD CONSTRAINT settlements_pkey PRIMARY KEY (id);
 ALTER TABLE shard_clients ADD CONSTRAINT shard_clients_shard_client_pk PRIMARY KEY (shard, client);
 ALTER TABLE shard_epochs ADD CONSTRAINT shard_epochs_pkey PRIMARY KEY (shard);
 ALTER TABLE sign_up_invitations ADD CONSTRAINT sign_up_invitations_email_unique UNIQUE (email);
 ALTER TABLE sign_up_invitations ADD CONSTRAINT sign_up_invitations_pkey PRIMARY KEY (id);
 ALTER TABLE spent_credits ADD CONSTRAINT spent_credits_key_id_nonce_pk PRIMARY KEY (key_id, nonce);
+ALTER TABLE tag_months ADD CONSTRAINT tag_months_account_id_tag_id_month_pk PRIMARY KEY (account_id, tag_id, month);
 ALTER TABLE usage_daily_first_token ADD CONSTRAINT usage_daily_first_token_account_id_day_workspace_id_class_pk PRIMARY KEY (account_id, day, workspace_id, class);
 ALTER TABLE usage_daily_keys ADD CONSTRAINT usage_daily_keys_row UNIQUE (account_id, day, workspace_id, key_id);
 ALTER TABLE usage_daily_routes ADD CONSTRAINT usage_daily_routes_row UNIQUE NULLS NOT DISTINCT (account_id, day, workspace_id, operation, model, provider, privacy_class);
@@ -761,6 +832,8 @@ ALTER TABLE workspaces ADD CONSTRAINT workspaces_pkey PRIMARY KEY (id);
 CREATE INDEX accounts_closing_idx ON accounts USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (closed_at IS NULL));
 CREATE INDEX accounts_unprojected_idx ON accounts USING btree (id) WHERE (projected_version < version);
 CREATE INDEX acts_account_idx ON acts USING btree (account_id, at, id);
+CREATE INDEX acts_act_idx ON acts USING btree (act, at, id);
+CREATE INDEX acts_actor_idx ON acts USING btree (actor_account_id, at, id);
 CREATE INDEX acts_at_idx ON acts USING btree (at, id);
 CREATE INDEX acts_workspace_idx ON acts USING btree (workspace_id, at, id);
 CREATE INDEX alert_deliveries_next_idx ON alert_deliveries USING btree (next_attempt_at);
@@ -771,6 +844,7 @@ CREATE INDEX api_keys_workspace_idx ON api_keys USING btree (workspace_id);
 CREATE UNIQUE INDEX auth_account_provider_account_key ON auth_account USING btree (provider_id, account_id);
 CREATE INDEX auth_account_user_id_idx ON auth_account USING btree (user_id);
 CREATE INDEX auth_passkey_user_id_idx ON auth_passkey USING btree (user_id);
+CREATE INDEX auth_session_openid_sid_idx ON auth_session USING btree (openid_sid) WHERE (openid_sid IS NOT NULL);
 CREATE INDEX auth_session_user_id_idx ON auth_session USING btree (user_id);
 CREATE UNIQUE INDEX auth_two_factor_user_key ON auth_two_factor USING btree (user_id);
 CREATE INDEX auth_verification_identifier_idx ON auth_verification USING btree (identifier);
@@ -787,51 +861,67 @@ CREATE INDEX ledger_entries_account_idx ON ledger_entries USING btree (ledger_ac
 CREATE INDEX ledger_entries_transaction_idx ON ledger_entries USING btree (transaction_id);
 CREATE INDEX monthly_grants_left_idx ON monthly_grants USING btree (account_id, month) WHERE (amount_nusd > (spent_nusd + expired_nusd));
 CREATE INDEX monthly_grants_refused_idx ON monthly_grants USING btree (month) WHERE refused;
+CREATE INDEX openid_logouts_sid_idx ON openid_logouts USING btree (sid);
+CREATE INDEX openid_logouts_subject_idx ON openid_logouts USING btree (subject);
 CREATE INDEX order_events_order_idx ON order_events USING btree (order_id);
-CREATE INDEX orders_account_idx ON orders USING btree (account_id, created_at DESC NULLS LAST, id DESC NULLS LAST);
+CREATE INDEX orders_account_idx ON orders USING btree (account_id, created_at, id);
 CREATE UNIQUE INDEX orders_form_idx ON orders USING btree (account_id, form_id) WHERE (form_id IS NOT NULL);
 CREATE INDEX orders_next_check_idx ON orders USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
 CREATE UNIQUE INDEX orders_one_automatic_idx ON orders USING btree (account_id) WHERE (automatic AND (status = ANY (ARRAY['created'::text, 'pending'::text])));
 CREATE INDEX orders_payment_idx ON orders USING btree (rail, payment);
 CREATE UNIQUE INDEX orders_reference_idx ON orders USING btree (rail, rail_reference);
+CREATE INDEX orders_time_idx ON orders USING btree (created_at, id) WHERE ((wallet_key_hash IS NULL) OR (payment IS NOT NULL) OR (flag IS NOT NULL));
 CREATE UNIQUE INDEX orders_wallet_close_idx ON orders USING btree (wallet_close_hash) WHERE (wallet_close_hash IS NOT NULL);
 CREATE UNIQUE INDEX orders_wallet_key_idx ON orders USING btree (wallet_key_hash) WHERE (wallet_key_hash IS NOT NULL);
 CREATE INDEX receipts_account_idx ON receipts USING btree (account_id, issued_at DESC NULLS LAST, number DESC NULLS LAST);
 CREATE UNIQUE INDEX receipts_one_an_order_idx ON receipts USING btree (order_id) WHERE (kind = 'receipt'::text);
+CREATE INDEX refusals_hour_idx ON refusals USING btree (hour);
+CREATE INDEX scim_group_members_user_idx ON scim_group_members USING btree (user_id);
+CREATE INDEX scim_groups_created_idx ON scim_groups USING btree (created_at, id);
+CREATE INDEX scim_groups_external_idx ON scim_groups USING btree (external_id);
+CREATE UNIQUE INDEX scim_groups_name_key ON scim_groups USING btree (lower(display_name));
+CREATE UNIQUE INDEX scim_users_account_key ON scim_users USING btree (account_id);
+CREATE INDEX scim_users_addresses_idx ON scim_users USING gin (addresses);
+CREATE INDEX scim_users_created_idx ON scim_users USING btree (created_at, id);
+CREATE INDEX scim_users_due_idx ON scim_users USING btree (id) WHERE roles_due;
+CREATE INDEX scim_users_external_idx ON scim_users USING btree (external_id);
+CREATE UNIQUE INDEX scim_users_name_key ON scim_users USING btree (lower(user_name));
 CREATE INDEX usage_account_idx ON ONLY usage USING btree (account_id, at, id);
 CREATE INDEX usage_daily_key_idx ON usage_daily USING btree (account_id, key_id, day);
-CREATE INDEX usage_daily_keys_key_idx ON usage_daily_keys USING btree (account_id, key_id);
+CREATE INDEX usage_daily_keys_day_idx ON usage_daily_keys USING btree (day);
+CREATE INDEX usage_daily_keys_key_day_idx ON usage_daily_keys USING btree (account_id, key_id, day);
 CREATE INDEX usage_daily_model_idx ON usage_daily USING btree (account_id, model, day);
 CREATE INDEX usage_daily_workspace_idx ON usage_daily USING btree (account_id, workspace_id, day);
-CREATE INDEX usage_model_idx ON ONLY usage USING btree (account_id, model, at, id);
-CREATE INDEX usage_key_idx ON ONLY usage USING btree (account_id, key_id, at, id);
+CREATE INDEX usage_error_idx ON ONLY usage USING btree (account_id, error, at, id) WHERE (status <> 'completed'::text);
+CREATE INDEX usage_failed_idx ON ONLY usage USING btree (account_id, at, id) WHERE (status <> 'completed'::text);
+CREATE INDEX usage_first_account_id_at_id_idx ON usage_first USING btree (account_id, at, id) WHERE (status <> 'completed'::text);
+CREATE INDEX usage_first_account_id_error_at_id_idx ON usage_first USING btree (account_id, error, at, id) WHERE (status <> 'completed'::text);
+CREATE INDEX usage_provider_idx ON ONLY usage USING btree (account_id, provider, at, id);
+CREATE INDEX usage_first_account_id_provider_at_id_idx ON usage_first USING btree (account_id, provider, at, id);
 CREATE INDEX usage_first_account_idx ON usage_first USING btree (account_id, at, id);
-CREATE INDEX usage_first_model_idx ON usage_first USING btree (account_id, model, at, id);
-CREATE INDEX usage_key_model_idx ON ONLY usage USING btree (account_id, key_id, model, at, id);
+CREATE INDEX usage_key_idx ON ONLY usage USING btree (account_id, key_id, at, id);
 CREATE INDEX usage_first_key_idx ON usage_first USING btree (account_id, key_id, at, id);
+CREATE INDEX usage_key_model_idx ON ONLY usage USING btree (account_id, key_id, model, at, id);
 CREATE INDEX usage_first_key_model_idx ON usage_first USING btree (account_id, key_id, model, at, id);
+CREATE INDEX usage_model_idx ON ONLY usage USING btree (account_id, model, at, id);
+CREATE INDEX usage_first_model_idx ON usage_first USING btree (account_id, model, at, id);
 CREATE INDEX usage_workspace_idx ON ONLY usage USING btree (account_id, workspace_id, at, id);
 CREATE INDEX usage_first_workspace_idx ON usage_first USING btree (account_id, workspace_id, at, id);
 CREATE INDEX usage_workspace_model_idx ON ONLY usage USING btree (account_id, workspace_id, model, at, id);
 CREATE INDEX usage_first_workspace_model_idx ON usage_first USING btree (account_id, workspace_id, model, at, id);
-CREATE INDEX usage_failed_idx ON ONLY usage USING btree (account_id, at, id) WHERE (status <> 'completed'::text);
-CREATE INDEX usage_first_account_id_at_id_idx ON usage_first USING btree (account_id, at, id) WHERE (status <> 'completed'::text);
-CREATE INDEX usage_error_idx ON ONLY usage USING btree (account_id, error, at, id) WHERE (status <> 'completed'::text);
-CREATE INDEX usage_first_account_id_error_at_id_idx ON usage_first USING btree (account_id, error, at, id) WHERE (status <> 'completed'::text);
-CREATE INDEX usage_provider_idx ON ONLY usage USING btree (account_id, provider, at, id);
-CREATE INDEX usage_first_account_id_provider_at_id_idx ON usage_first USING btree (account_id, provider, at, id);
 CREATE INDEX usage_other_account_id_at_id_idx ON usage_other USING btree (account_id, at, id);
-CREATE INDEX usage_other_account_id_model_at_id_idx ON usage_other USING btree (account_id, model, at, id);
-CREATE INDEX usage_other_account_id_key_id_at_id_idx ON usage_other USING btree (account_id, key_id, at, id);
-CREATE INDEX usage_other_account_id_key_id_model_at_id_idx ON usage_other USING btree (account_id, key_id, model, at, id);
-CREATE INDEX usage_other_account_id_workspace_id_at_id_idx ON usage_other USING btree (account_id, workspace_id, at, id);
-CREATE INDEX usage_other_account_id_workspace_id_model_at_id_idx ON usage_other USING btree (account_id, workspace_id, model, at, id);
 CREATE INDEX usage_other_account_id_at_id_idx1 ON usage_other USING btree (account_id, at, id) WHERE (status <> 'completed'::text);
 CREATE INDEX usage_other_account_id_error_at_id_idx ON usage_other USING btree (account_id, error, at, id) WHERE (status <> 'completed'::text);
+CREATE INDEX usage_other_account_id_key_id_at_id_idx ON usage_other USING btree (account_id, key_id, at, id);
+CREATE INDEX usage_other_account_id_key_id_model_at_id_idx ON usage_other USING btree (account_id, key_id, model, at, id);
+CREATE INDEX usage_other_account_id_model_at_id_idx ON usage_other USING btree (account_id, model, at, id);
 CREATE INDEX usage_other_account_id_provider_at_id_idx ON usage_other USING btree (account_id, provider, at, id);
+CREATE INDEX usage_other_account_id_workspace_id_at_id_idx ON usage_other USING btree (account_id, workspace_id, at, id);
+CREATE INDEX usage_other_account_id_workspace_id_model_at_id_idx ON usage_other USING btree (account_id, workspace_id, model, at, id);
 CREATE INDEX workspace_members_account_idx ON workspace_members USING btree (account_id);
 CREATE INDEX workspaces_account_idx ON workspaces USING btree (account_id);
 CREATE UNIQUE INDEX workspaces_default_idx ON workspaces USING btree (account_id) WHERE is_default;
+CREATE INDEX workspaces_member_budget_idx ON workspaces USING btree (id) WHERE ((member_budget_nusd IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX workspaces_unprojected_idx ON workspaces USING btree (id) WHERE (projected_version < version);
 ALTER INDEX usage_failed_idx ATTACH PARTITION usage_first_account_id_at_id_idx;
 ALTER INDEX usage_error_idx ATTACH PARTITION usage_first_account_id_error_at_id_idx;
@@ -854,7 +944,6 @@ ALTER INDEX usage_workspace_model_idx ATTACH PARTITION usage_other_account_id_wo
 CREATE TRIGGER accounts_announce_projection AFTER INSERT OR UPDATE ON accounts FOR EACH ROW WHEN ((new.projected_version < new.version)) EXECUTE FUNCTION announce_projection();
 CREATE TRIGGER acts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_billing_change();
 CREATE TRIGGER api_keys_announce_projection AFTER INSERT OR UPDATE ON api_keys FOR EACH ROW WHEN ((new.projected_generation < new.generation)) EXECUTE FUNCTION announce_projection();
-CREATE TRIGGER api_keys_book_month AFTER UPDATE OF spent_nusd ON api_keys FOR EACH ROW WHEN ((new.spent_nusd <> old.spent_nusd)) EXECUTE FUNCTION book_key_month();
 CREATE TRIGGER budgets_announce_projection AFTER INSERT OR UPDATE ON budgets FOR EACH ROW WHEN ((new.projected_version < new.version)) EXECUTE FUNCTION announce_projection();
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 CREATE CONSTRAINT TRIGGER ledger_entries_balance AFTER INSERT ON ledger_entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_ledger_balance();
@@ -897,6 +986,10 @@ ALTER TABLE order_events ADD CONSTRAINT order_events_order_id_orders_id_fk FOREI
 ALTER TABLE rail_customers ADD CONSTRAINT rail_customers_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
 ALTER TABLE receipts ADD CONSTRAINT receipts_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
 ALTER TABLE receipts ADD CONSTRAINT receipts_order_id_orders_id_fk FOREIGN KEY (order_id) REFERENCES orders(id);
+ALTER TABLE scim_group_members ADD CONSTRAINT scim_group_members_group_id_scim_groups_id_fk FOREIGN KEY (group_id) REFERENCES scim_groups(id) ON DELETE CASCADE;
+ALTER TABLE scim_group_members ADD CONSTRAINT scim_group_members_user_id_scim_users_id_fk FOREIGN KEY (user_id) REFERENCES scim_users(id) ON DELETE CASCADE;
+ALTER TABLE scim_users ADD CONSTRAINT scim_users_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
+ALTER TABLE tag_months ADD CONSTRAINT tag_months_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
 ALTER TABLE wallets ADD CONSTRAINT wallets_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
 ALTER TABLE workspace_invitations ADD CONSTRAINT workspace_invitations_invited_by_accounts_id_fk FOREIGN KEY (invited_by) REFERENCES accounts(id);
 ALTER TABLE workspace_invitations ADD CONSTRAINT workspace_invitations_workspace_id_workspaces_id_fk FOREIGN KEY (workspace_id) REFERENCES workspaces(id);
@@ -905,4 +998,4 @@ ALTER TABLE workspace_members ADD CONSTRAINT workspace_members_workspace_id_work
 ALTER TABLE workspace_webhooks ADD CONSTRAINT workspace_webhooks_workspace_id_workspaces_id_fk FOREIGN KEY (workspace_id) REFERENCES workspaces(id);
 ALTER TABLE workspaces ADD CONSTRAINT workspaces_account_id_accounts_id_fk FOREIGN KEY (account_id) REFERENCES accounts(id);
 
-INSERT INTO deployment (signed_up_openly) VALUES (false);
+INSERT INTO deployment DEFAULT VALUES;

@@ -130,13 +130,13 @@ await describeStage(
       const postgres = await startTestPostgres();
       const bare = await doctor({ ...right, DATABASE_URL: await postgres.createEmptyDatabase() });
       await postgres.stop();
-      expect(wrongs(bare.lines)).toEqual([expect.stringMatching(/schema: lacks \d+ migrations, from 0000_initial/)]);
+      expect(wrongs(bare.lines)).toEqual([expect.stringMatching(/schema: lacks 1 migration, from 0000_initial/)]);
 
       const { pool } = stage.service;
       const { rows } = await pool.query('select * from drizzle.__drizzle_migrations order by created_at desc limit 1');
       await pool.query('delete from drizzle.__drizzle_migrations where created_at = $1', [rows[0].created_at]);
       const behind = await doctor(right);
-      expect(wrongs(behind.lines)).toEqual([expect.stringMatching(/schema: lacks 1 migration/)]);
+      expect(wrongs(behind.lines)).toEqual([expect.stringMatching(/schema: lacks 1 migration, /)]);
       await pool.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2), ($3, $4)', [
         ...[rows[0].hash, rows[0].created_at],
         ...['of a later release', Number(rows[0].created_at) + 1e9],

@@ -6,8 +6,6 @@ import { createdAt, instant } from './columns.ts';
 /** Facts about this deployment, in one row. */
 export const deployment = pgTable('deployment', {
   isOnly: boolean('is_only').primaryKey().default(true),
-  /** Unused. No migration drops a column that the version before reads (`docs/operate/upgrades.md`). */
-  signedUpOpenly: boolean('signed_up_openly').notNull(),
   /** The UTC month of `usage` before which rows were deleted. Null: no row was. It never falls. */
   usageKeptFrom: instant('usage_kept_from'),
 });

@@ -1,2 +1,0 @@
-ALTER TABLE "budgets" ADD COLUMN "projected_at" timestamp with time zone DEFAULT now() NOT NULL;--> statement-breakpoint
-CREATE INDEX "workspaces_member_budget_idx" ON "workspaces" USING btree ("id") WHERE "workspaces"."member_budget_nusd" is not null and "workspaces"."deleted_at" is null;

@@ -1,2 +1,0 @@
-ALTER TABLE "scim_users" ADD COLUMN "roles_due" boolean DEFAULT false NOT NULL;--> statement-breakpoint
-CREATE INDEX "scim_users_due_idx" ON "scim_users" USING btree ("id") WHERE "scim_users"."roles_due";

@@ -1,1 +1,0 @@
-CREATE INDEX "acts_act_idx" ON "acts" USING btree ("act","at","id");

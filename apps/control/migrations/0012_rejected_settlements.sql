@@ -1,2 +1,0 @@
-ALTER TABLE "rejected_settlements" ADD COLUMN "mac" text NOT NULL;--> statement-breakpoint
-ALTER TABLE "rejected_settlements" ADD COLUMN "hold_id" text;
