@@ -27,8 +27,8 @@ export function PlotDrawing(props: PlotProps) {
         axisLine={{ stroke: 'var(--line-strong)' }}
         tick={tick}
         minTickGap={28}
-        // Every second, third and so on: equal steps, whatever fits.
-        interval="equidistantPreserveStart"
+        // Every second, third and so on: equal steps, whatever fits. Named ones keep their steps, and lose one that leaves the plot.
+        interval={props.ticks === undefined ? 'equidistantPreserveStart' : 'preserveStart'}
       />
       <YAxis
         tickFormatter={formatAxis}
