@@ -244,6 +244,33 @@ export function settlementsSuite(stage: Stage): void {
       expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
     });
 
+    // The broker's MAC is of a key that control does not have any more. No account will pay the charge, so the note of it must not
+    // lower the balance for good. Interleaving: the note is placed with the entry, and nothing that books names it any more.
+    it('a charge that is set aside and dismissed does not stay held against its wallet', async () => {
+      const { service } = stage;
+      await drained();
+      const account = await service.createAccount();
+      const before = await rejected(service);
+      await whileControlHangs(async () => {
+        expect((await asks(service, account.inferenceKey)).complete).toBe(true);
+        await until(async () => (await appended()).length === 1, 'it is appended');
+        for (const { shard, payload } of await appended()) {
+          const [[streamId = ''] = []] = await redis.xrange(streamOf(shard), '-', '+');
+          await redis.xdel(streamOf(shard), streamId);
+          await add(shard, payload, signSettlement(randomBytes(32), JSON.parse(payload)).mac);
+        }
+      });
+      await until(async () => (await rejected(service)) === before + 1, 'it is set aside');
+      await drained();
+      const { rows } = await service.pool.query<{ id: string }>(
+        'select id from rejected_settlements order by created_at desc limit 1',
+      );
+      const dismissed = await service.runControl(['rejected', 'dismiss', rows[0]?.id ?? '', '--why', 'made by a test']);
+      expect(dismissed.code, dismissed.output).toBe(0);
+      expect(await service.settled(account)).toBe(credited);
+      await expectNothingHeld(service.redisUrl ?? '');
+    });
+
     it('books a charge without a known account to suspense', async () => {
       const { service } = stage;
       const before = await operatorAccount(service, 'suspense');

@@ -14,7 +14,7 @@ export { signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
 export { openReceipt, receiptIdOf, sealReceipt } from './envelopes/receipt.ts';
 export type { Keys } from './envelopes/sealing.ts';
 export {
-  parseSettlement,
+  parseBookable,
   type Settlement,
   settlementSchema,
   signSettlement,

@@ -37,8 +37,8 @@ export function operatorRows(suite: Stage, people: ReturnType<typeof peopleOf>):
       // The audit would report what the refused callers leave.
       prepare: async (caller) =>
         caller === 'an operator'
-          ? inserted(`rejected_settlements (id, shard, stream_id, reason, payload)
-              values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}')`)
+          ? inserted(`rejected_settlements (id, shard, stream_id, reason, payload, mac)
+              values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}', '')`)
           : randomUUID(),
       body: { why: 'a test' },
     }),

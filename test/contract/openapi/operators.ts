@@ -68,8 +68,8 @@ export function describeOperators(stage: DescribedService): void {
     expect((await toControl('deletePerson', 200, deletion)).json).toMatchObject({ state: 'deleted', email: null });
     await toControl('deletePerson', 409, deletion);
     const { rows } = await stage.pool.query<{ id: string }>(
-      `insert into rejected_settlements (id, shard, stream_id, reason, payload)
-       values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}') returning id`,
+      `insert into rejected_settlements (id, shard, stream_id, reason, payload, mac)
+       values (gen_random_uuid(), 1, '1-1', 'bad_mac', '{}', '') returning id`,
     );
     const rejected = { headers, parameters: { id: rows[0]?.id ?? '' }, body: example };
     await toControl('dismissSettlement', 204, rejected);

@@ -26,8 +26,8 @@ export function startControl(ground: Ground): Control {
       setAside: async (_, { payload }) => {
         ledger.rejected.push(payload);
       },
-      unbookable: async () => [],
-      rebooked: async () => {},
+      setAsideAfter: async () => [],
+      rebook: async () => {},
       isRefusal: () => false,
       isHeldUp: () => false,
     },
@@ -83,7 +83,7 @@ export function startControl(ground: Ground): Control {
               }),
             ),
         ),
-      bookedOf: (ids) => database(() => new Set(ids.filter((id) => ledger.booked.has(id)))),
+      endedOf: (ids) => database(() => new Set(ids.filter((id) => ledger.booked.has(id)))),
       drain: (at) => settler.drain(at),
       project: async () => {
         await project(ground, state);

@@ -42,7 +42,7 @@ function ledgerOf(
     clientsSeen: async () => seen,
     openRef: () => undefined,
     attribute: async () => new Map(),
-    bookedOf: async () => new Set(),
+    endedOf: async () => new Set(),
     drain: async () => {},
     project,
   };
@@ -182,7 +182,7 @@ describe('a shard that lacks a record', () => {
     const forgotten: number[] = [];
     const ledger = {
       ...ledgerOf(new Map(), async () => new Map([[0, new StateUnavailableError('away')]])),
-      bookedOf: async (ids: readonly string[]) => new Set(ids),
+      endedOf: async (ids: readonly string[]) => new Set(ids),
     };
     const readNotes = async () => ['booked'];
     const forget = async (at: number) => void forgotten.push(at);
@@ -293,8 +293,8 @@ test('a shard that cannot be reached keeps no other from being settled', async (
     ledger: {
       book: never,
       setAside: never,
-      unbookable: never,
-      rebooked: never,
+      setAsideAfter: never,
+      rebook: never,
       isRefusal: () => false,
       isHeldUp: () => false,
     },

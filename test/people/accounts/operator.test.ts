@@ -278,7 +278,7 @@ describe('an operator', () => {
     const { visitor } = await operator();
     const id = randomUUID();
     await world.pool.query(
-      "insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, 1, '1-1', 'bad_mac', '{}')",
+      "insert into rejected_settlements (id, shard, stream_id, reason, payload, mac) values ($1, 1, '1-1', 'bad_mac', '{}', '')",
       [id],
     );
     expect((await visitor.get('/operator/rejected-settlements')).json.data).toMatchObject([

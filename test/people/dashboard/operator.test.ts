@@ -98,7 +98,7 @@ await describeDashboard(
       // An operator who has removed every factor.
       await stage.service.pool.query('delete from auth_passkey');
       await stage.service.pool.query(
-        "insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, 1, '1-1', 'bad_mac', '{}')",
+        "insert into rejected_settlements (id, shard, stream_id, reason, payload, mac) values ($1, 1, '1-1', 'bad_mac', '{}', '')",
         [randomUUID()],
       );
       const page = await stage.open('/operator/books', { as: person });

@@ -58,7 +58,7 @@ export function plantedSuite(stage: StageOf): void {
         .toString('hex')
         .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
       await pool.query(
-        "insert into rejected_settlements (id, shard, stream_id, reason, payload) values ($1, 0, '', 'bad_mac', $2)",
+        "insert into rejected_settlements (id, shard, stream_id, reason, payload, mac) values ($1, 0, '', 'bad_mac', $2, '')",
         [id, text],
       );
       expect(missing((await stage().sinks()).postgres)).toEqual([]);

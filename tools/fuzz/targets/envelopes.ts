@@ -152,7 +152,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
       if (text === undefined || typeof text.payload !== 'string' || typeof text.mac !== 'string') return;
       const read = verifySettlement(key, { payload: text.payload, mac: text.mac });
       promise(
-        read === undefined || [signed, released].some(({ payload }) => payload === text.payload),
+        read === 'bad_mac' || [signed, released].some(({ payload }) => payload === text.payload),
         'a forged settlement that verifies',
       );
       verifyDeclaration(key, { payload: text.payload, mac: text.mac });
@@ -169,7 +169,7 @@ export const envelopeTargets: readonly FuzzTarget[] = [
       const value = readJson(input.toString('utf8'), anyObject);
       if (value === undefined) return;
       const read = verifySettlement(key, signSettlement(key, value as unknown as typeof settlement));
-      if (read !== undefined)
+      if (typeof read !== 'string')
         promise(BigInt(read.chargeNusd) >= 0n && settlementSchema.safeParse(read).success, 'an invalid charge');
       verifyDeclaration(key, signDeclaration(key, value as never));
     },

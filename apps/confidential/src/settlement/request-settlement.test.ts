@@ -12,7 +12,7 @@ const route = {
 } as unknown as Route;
 
 /** Settles a request of 5,000 prompt tokens, and returns what the state and the ledger get. */
-async function settled(isQuiet: boolean): Promise<{ request: SettleRequest; record: Settlement | undefined }> {
+async function settled(isQuiet: boolean): Promise<{ request: SettleRequest; record: Settlement }> {
   const requests: SettleRequest[] = [];
   const holds = { handOver: async (request: SettleRequest) => void requests.push(request) };
   const admission = { attempts: [route], shard: 1, holdId: 'hold', month: '2026-11', holdNusd: 10_000_000n, isQuiet };
@@ -28,7 +28,9 @@ async function settled(isQuiet: boolean): Promise<{ request: SettleRequest; reco
   await settlement.settle('completed', { route, reported: usage, counted, bounds, firstTokenMs: 800 });
   const [request] = requests;
   if (request?.entry === undefined) throw new Error('nothing was settled');
-  return { request, record: verifySettlement(macKey, request.entry) };
+  const record = verifySettlement(macKey, request.entry);
+  if (typeof record === 'string') throw new Error(record);
+  return { request, record };
 }
 
 describe('a quiet settlement', () => {
@@ -40,7 +42,7 @@ describe('a quiet settlement', () => {
       completionTokens: 77,
       firstToken: expect.anything(),
     });
-    const { id, kind, accountRef, chargeNusd, at, month } = told.record ?? expect.unreachable();
+    const { id, kind, accountRef, chargeNusd, at, month } = told.record;
     expect(quiet.record).toEqual({ v: 2, id, kind, accountRef, chargeNusd, at, month });
     expect(JSON.parse(quiet.request.entry?.payload ?? '')).toEqual(quiet.record);
     expect([quiet.request.chargeNusd, BigInt(chargeNusd)]).toEqual([told.request.chargeNusd, told.request.chargeNusd]);

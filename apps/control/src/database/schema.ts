@@ -271,6 +271,9 @@ export const rejectedSettlements = pgTable('rejected_settlements', {
   streamId: text('stream_id').notNull(),
   reason: text('reason', { enum: ['bad_mac', 'unbookable'] }).notNull(),
   payload: text('payload').notNull(),
+  mac: text('mac').notNull().default(''),
+  /** The hold that it names. The shared state has a note of its charge under this id. Null if it names none. */
+  holdId: text('hold_id'),
   createdAt: createdAt(),
   resolvedAt: instant('resolved_at'),
   /** `booked`, or the reason why the operator dismissed it. */

@@ -1,9 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type AccountRef, createMemoryState, MemoryStore, sealAccountRef, type ToldSettlement } from '@sotto/state';
+import {
+  type AccountRef,
+  createMemoryState,
+  MemoryStore,
+  sealAccountRef,
+  signSettlement,
+  type ToldSettlement,
+} from '@sotto/state';
+import { until } from '@sotto/test-servers';
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { auditLedger } from '../money-audit/audit-ledger.ts';
+import { dismissRejected } from '../operator/rejected-settlements.ts';
 import { Settler } from '../settler/settler.ts';
 import { makeOwners, openTestDatabase, settledChat } from '../testing/test-database.integration.ts';
 import { type BookingResult, bookSettlements } from './book-settlements.ts';
@@ -217,51 +226,102 @@ it('tells an account that is held up from a settlement that cannot be booked', a
   await hasty.end();
 });
 
-it('books a settlement that an older version set aside as unbookable, once, and the audit is clean again', async () => {
-  const owner = await makeOwner();
-  await creditAccount(pool, { accountId: owner.accountId, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
-  const accountRefKey = randomBytes(32);
-  const ledger = postgresSettlementLedger(pool);
+/** A settler whose key for settlements is one of these. */
+function settlerWith(settlementMacKey: readonly [Buffer, ...Buffer[]], accountRefKey: Buffer) {
   const told: unknown[] = [];
   const settler = new Settler({
-    ledger,
+    ledger: postgresSettlementLedger(pool),
     state: {
       ...createMemoryState({ store: new MemoryStore(Date.now) }),
       book: async (booked) => void told.push(booked),
       forget: async () => {},
     },
-    settlementMacKey: [randomBytes(32)],
+    settlementMacKey,
     accountRefKey: [accountRefKey],
     events: { shortfall: () => {}, used: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
   });
+  return { settler, told };
+}
+
+/** A charge of 300 nano-USD, as its broker wrote it, for an account with 1000. */
+async function signedCharge(macKey: Buffer) {
+  const owner = await makeOwner();
+  await creditAccount(pool, { accountId: owner.accountId, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
+  const accountRefKey = randomBytes(32);
   const settlement = {
     ...settlementOf(randomUUID(), { id: 1, nusd: 300n, owner: 0 }),
     accountRef: sealAccountRef(accountRefKey, owner),
   };
-  const entry = { streamId: '1-1', payload: JSON.stringify(settlement), mac: '' };
-  // More than are read at once.
-  await pool.query(
-    `insert into rejected_settlements (id, shard, stream_id, reason, payload)
-     select gen_random_uuid(), 3, n || '-1', 'unbookable', 'unreadable' from generate_series(2, 502) n`,
-  );
-  await ledger.setAside(3, entry, 'unbookable');
-  // The settler reads it again, because another settlement of its batch could not be booked yet.
-  await ledger.setAside(3, entry, 'unbookable');
-  expect(await auditLedger(pool)).toHaveLength(502);
+  const balance = async (): Promise<unknown> => {
+    const { rows } = await pool.query('select balance_nusd::int as balance from accounts where id = $1', [
+      owner.accountId,
+    ]);
+    return rows[0]?.balance;
+  };
+  return { settlement, entry: { streamId: '1-1', ...signSettlement(macKey, settlement) }, accountRefKey, balance };
+}
 
-  await Promise.all([settler.rebook(), settler.rebook()]);
-  await settler.rebook();
-  const { rows } = await pool.query('select balance_nusd::int as balance from accounts where id = $1', [
-    owner.accountId,
-  ]);
-  expect(rows).toEqual([{ balance: 700 }]);
-  expect(told).toContainEqual({
-    wallet: expect.objectContaining({ shard: 3, balanceNusd: 700n }),
-    keys: [expect.anything()],
-    budgets: [],
-    holdIds: [settlement.id],
+it.each([
+  ['unbookable', 'an older version did not know its form'],
+  ['bad_mac', 'its key was replaced too early'],
+] as const)(
+  'books a settlement that was set aside as %s because %s, once, and the audit is clean again',
+  async (reason, _) => {
+    const [macKey, otherKey] = [randomBytes(32), randomBytes(32)];
+    const { settlement, entry, accountRefKey, balance } = await signedCharge(macKey);
+    const ledger = postgresSettlementLedger(pool);
+    // More than are read at once.
+    await pool.query(
+      `insert into rejected_settlements (id, shard, stream_id, reason, payload, mac)
+     select gen_random_uuid(), 3, n || '-1', 'unbookable', 'unreadable', '' from generate_series(2, 502) n`,
+    );
+    await ledger.setAside(3, entry, reason);
+    // The settler reads it again, because another settlement of its batch could not be booked yet.
+    await ledger.setAside(3, entry, reason);
+    expect(await auditLedger(pool)).toHaveLength(502);
+    await settlerWith([otherKey], accountRefKey).settler.rebook();
+    expect(await balance()).toBe(1000);
+
+    const { settler, told } = settlerWith([otherKey, macKey], accountRefKey);
+    await Promise.all([settler.rebook(), settler.rebook()]);
+    await settler.rebook();
+    expect(await balance()).toBe(700);
+    expect(told).toContainEqual({
+      wallet: expect.objectContaining({ shard: 3, balanceNusd: 700n }),
+      keys: [expect.anything()],
+      budgets: [],
+      holdIds: [settlement.id],
+    });
+    const left = await auditLedger(pool);
+    expect([left.length, new Set(left.map(({ found }) => found))]).toEqual([501, new Set(['unbookable'])]);
+    await pool.query('delete from rejected_settlements');
+  },
+);
+
+// Interleaving: the settler has read the row and books its charge, when the operator dismisses it. If both succeeded, an account
+// would pay a charge of which the operator was told that no account pays it.
+it('books no settlement that is dismissed, and dismisses none that is booked', async () => {
+  const macKey = randomBytes(32);
+  const { entry, accountRefKey, balance } = await signedCharge(macKey);
+  const ledger = postgresSettlementLedger(pool);
+  await ledger.setAside(3, entry, 'unbookable');
+  const [row] = await ledger.setAsideAfter(undefined);
+  const { id = '' } = row ?? {};
+  const dismiss = () => dismissRejected(pool, { id, why: 'a test', actor: { kind: 'command_line' } });
+  let dismissing: Promise<boolean> | undefined;
+  await ledger.rebook(id, async () => {
+    dismissing = dismiss();
+    await until(async () => {
+      const waiting = await pool.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return waiting.rowCount === 1;
+    }, 'the dismissal waits');
   });
-  const left = await auditLedger(pool);
-  expect([left.length, new Set(left.map(({ found }) => found))]).toEqual([501, new Set(['unbookable'])]);
+  expect(await dismissing).toBe(false);
+  await pool.query('update rejected_settlements set resolved_at = null, resolution = null where id = $1', [id]);
+  expect(await dismiss()).toBe(true);
+  await settlerWith([macKey], accountRefKey).settler.rebook();
+  expect(await balance()).toBe(1000);
   await pool.query('delete from rejected_settlements');
 });

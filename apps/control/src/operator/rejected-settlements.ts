@@ -1,6 +1,6 @@
 import type { RejectedSettlementListAnswer } from '@sotto/contract/control/operator';
 import { nusdToUsd } from '@sotto/money';
-import { parseSettlement } from '@sotto/state';
+import { parseBookable } from '@sotto/state';
 import type pg from 'pg';
 import { type Actor, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
@@ -16,7 +16,7 @@ export async function listRejected(pool: pg.Pool): Promise<RejectedSettlementLis
      where resolved_at is null order by created_at`,
   );
   return rows.map(({ id, created_at, shard, reason, payload }) => {
-    const charge = parseSettlement(payload)?.chargeNusd;
+    const charge = parseBookable(payload)?.chargeNusd;
     return {
       id,
       at: created_at.toISOString(),
@@ -27,7 +27,10 @@ export async function listRejected(pool: pg.Pool): Promise<RejectedSettlementLis
   });
 }
 
-/** Resolves a settlement that will not be booked, so that the audit no longer reports it. False: it is not in the list. */
+/**
+ * Resolves a settlement that will not be booked, so that the audit no longer reports it. The epoch keeper then ends the note by which
+ * the state counts its charge. False: it is not in the list.
+ */
 export const dismissRejected = (
   pool: pg.Pool,
   { id, why, actor }: { readonly id: string; readonly why: string; readonly actor: Actor },

@@ -55,8 +55,8 @@ function stage(): Stage {
         bookings.push({ accounts, commit: () => resolve(resultOf(batch)), fail: reject });
       }),
     setAside: async () => {},
-    unbookable: async () => [],
-    rebooked: async () => {},
+    setAsideAfter: async () => [],
+    rebook: async () => {},
     isRefusal: () => false,
     isHeldUp: (error: unknown) => error instanceof HeldUp,
   };

@@ -4,7 +4,6 @@ import {
   forAllReachable,
   type Keys,
   openAccountRef,
-  parseSettlement,
   type SettlementEntry,
   type SettlementReader,
   type State,
@@ -36,8 +35,8 @@ const gatherMs = 50;
 /** The interval for settlements that nothing announced, such as those whose booking failed before. */
 const unaskedMs = 5_000;
 /**
- * The interval for retrying settlements that were set aside as unbookable. They are also retried at the start, because
- * a new version may be able to book them.
+ * The interval for retrying settlements that were set aside. They are also retried at the start, because a new version, or a
+ * key that came back, may be able to book them.
  */
 const rebookMs = 3_600_000;
 const batchSize = 500;
@@ -127,26 +126,25 @@ export class Settler {
   }
 
   /**
-   * Books settlements that were set aside as unbookable, if this version of the ledger can. A settlement that was
-   * booked before changes nothing, so this may be interrupted at any point.
+   * Books settlements that were set aside, if their MAC is right by now and this version of the ledger can. A settlement that
+   * was booked before changes nothing, so this may be interrupted at any point.
    */
   async rebook(): Promise<void> {
-    const { ledger } = this.#deps;
+    const { ledger, settlementMacKey } = this.#deps;
     // All pages: those that still cannot be booked must not keep the others from being read.
-    let page = await ledger.unbookable(undefined);
-    for (; page.length > 0; page = await ledger.unbookable(page.at(-1)?.id)) {
-      for (const { id, shard, payload } of page) {
-        const settlement = parseSettlement(payload);
-        if (settlement === undefined) continue;
-        try {
+    let page = await ledger.setAsideAfter(undefined);
+    for (; page.length > 0; page = await ledger.setAsideAfter(page.at(-1)?.id)) {
+      for (const { id, shard, ...signed } of page) {
+        const settlement = verifySettlement(settlementMacKey, signed);
+        if (typeof settlement === 'string') continue;
+        const book = async (): Promise<void> => {
           const booked = await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }]);
           this.#tellBooked(booked);
           await this.#tell(shard, [booked]);
-        } catch (error) {
-          if (ledger.isRefusal(error)) continue;
-          throw error;
-        }
-        await ledger.rebooked(id);
+        };
+        await ledger.rebook(id, book).catch((error: unknown) => {
+          if (!ledger.isRefusal(error)) throw error;
+        });
       }
     }
   }
@@ -167,7 +165,7 @@ export class Settler {
     const last = entries.at(-1);
     if (last === undefined) return 0;
     const { verified, rejected } = this.#read(shard, entries);
-    for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
+    for (const { entry, reason } of rejected) await this.#setAside(shard, entry, reason);
     if (verified.length > 0) await this.#tell(shard, partOf(verified, await this.#enter(verified)));
     await state.acknowledge(shard, last.streamId, reader);
     this.#position.set(shard, { streamId: last.streamId, reader });
@@ -237,12 +235,13 @@ export class Settler {
   #read(
     shard: number,
     entries: readonly SettlementEntry[],
-  ): { verified: VerifiedSettlement[]; rejected: SettlementEntry[] } {
+  ): { verified: VerifiedSettlement[]; rejected: { entry: SettlementEntry; reason: RejectionReason }[] } {
     const verified: VerifiedSettlement[] = [];
-    const rejected: SettlementEntry[] = [];
+    const rejected: { entry: SettlementEntry; reason: RejectionReason }[] = [];
     for (const entry of entries) {
       const settlement = verifySettlement(this.#deps.settlementMacKey, entry);
-      if (settlement === undefined) rejected.push(entry);
+      if (settlement === 'bad_mac') rejected.push({ entry, reason: 'bad_mac' });
+      else if (settlement === 'unknown_form') rejected.push({ entry, reason: 'unbookable' });
       else verified.push({ shard, entry, settlement, owner: this.#owner(settlement.accountRef) });
     }
     return { verified, rejected };

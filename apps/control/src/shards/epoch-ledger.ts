@@ -75,10 +75,12 @@ export function postgresEpochLedger({ pool, projector, settler, accountRefKey }:
       );
     },
 
-    async bookedOf(holdIds) {
-      const { rows } = await pool.query<{ id: string }>('select id from settlements where id = any($1::text[])', [
-        holdIds,
-      ]);
+    async endedOf(holdIds) {
+      const { rows } = await pool.query<{ id: string }>(
+        `select id from settlements where id = any($1::text[])
+         union select hold_id from rejected_settlements where resolved_at is not null and hold_id = any($1)`,
+        [holdIds],
+      );
       return new Set(rows.map(({ id }) => id));
     },
 

@@ -33,6 +33,8 @@ const purpose = 'sotto declaration v1';
 /** Writes a declaration with the broker's MAC. */
 export const signDeclaration = (key: Buffer, declaration: Declaration): Signed => sign(key, purpose, declaration);
 
-/** Reads a declaration. Returns undefined if its MAC is wrong or its version is unknown. */
-export const verifyDeclaration = (keys: Keys, signed: Signed): Declaration | undefined =>
-  declarationSchema.safeParse(verify(keys, purpose, signed)).data;
+/** Reads a declaration. Returns the reason if its MAC is wrong, or if only another version knows its form. */
+export function verifyDeclaration(keys: Keys, signed: Signed): Declaration | 'mac' | 'form' {
+  const value = verify(keys, purpose, signed);
+  return value === undefined ? 'mac' : (declarationSchema.safeParse(value).data ?? 'form');
+}

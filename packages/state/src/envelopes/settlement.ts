@@ -89,10 +89,18 @@ const purpose = 'sotto settlement v1';
 /** Writes a settlement with the broker's MAC. */
 export const signSettlement = (key: Buffer, settlement: Settlement): Signed => sign(key, purpose, settlement);
 
-/** Reads a settlement. Returns undefined if its MAC is wrong or its version is unknown. */
-export const verifySettlement = (keys: Keys, signed: Signed): Settlement | undefined =>
-  settlementSchema.safeParse(verify(keys, purpose, signed)).data;
+/** Reads a settlement. Returns the reason if its MAC is wrong, or if only another version knows its form. */
+export function verifySettlement(keys: Keys, signed: Signed): Settlement | 'bad_mac' | 'unknown_form' {
+  const value = verify(keys, purpose, signed);
+  return value === undefined ? 'bad_mac' : (settlementSchema.safeParse(value).data ?? 'unknown_form');
+}
 
-/** Reads a settlement whose MAC is already verified. Returns undefined if its version is unknown. */
-export const parseSettlement = (payload: string): Settlement | undefined =>
-  settlementSchema.safeParse(parseJson(payload)).data;
+const bookableSchema = z.object(bookable);
+
+/** Reads the part of a settlement that every version has. Returns undefined if its MAC is wrong or this part is missing. */
+export const verifyBookable = (keys: Keys, signed: Signed): z.infer<typeof bookableSchema> | undefined =>
+  bookableSchema.safeParse(verify(keys, purpose, signed)).data;
+
+/** Reads the same part without its MAC. */
+export const parseBookable = (payload: string): z.infer<typeof bookableSchema> | undefined =>
+  bookableSchema.safeParse(parseJson(payload)).data;

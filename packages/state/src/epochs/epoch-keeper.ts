@@ -1,7 +1,7 @@
 import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/sealing.ts';
-import { verifySettlement } from '../envelopes/settlement.ts';
+import { verifyBookable } from '../envelopes/settlement.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
 import { isQuiet, mayHold } from '../membership/membership.ts';
 import type {
@@ -35,8 +35,8 @@ export interface EpochLedger {
   openRef(accountRef: string): AccountRef | undefined;
   /** Returns the wallets, keys and budgets of references. Unknown ones are omitted. */
   attribute(refs: readonly AccountRef[]): Promise<ReadonlyMap<AccountRef, AmountOwner>>;
-  /** Returns those of these holds whose charges the ledger has. */
-  bookedOf(holdIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Returns those of these holds whose charges the ledger has booked, or never will, because the operator has dismissed them. */
+  endedOf(holdIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Books the shard's stream to its end. */
   drain(shard: number): Promise<void>;
   /** Writes the wallets, keys, preferences and budgets of these shards. Returns a failure of each shard that lacks one and so must not open. */
@@ -56,7 +56,7 @@ export interface EpochKeeperDependencies {
   readonly shards?: readonly number[];
   readonly onOpened: (shards: readonly number[]) => void;
   readonly onUndeclared: (shard: number, clients: readonly string[]) => void;
-  readonly onUnreadable: (shard: number, reason: 'mac' | 'account') => void;
+  readonly onUnreadable: (shard: number, reason: 'mac' | 'form' | 'account') => void;
 }
 
 const noteEveryMs = 10_000;
@@ -189,24 +189,22 @@ export class EpochKeeper {
   async #admit(shard: number, epoch: number, declared: Declared): Promise<void> {
     const { state, ledger, macKey, onUnreadable } = this.#deps;
     const declaration = verifyDeclaration(macKey, declared);
-    const isOurs =
-      declaration !== undefined &&
-      declaration.client === declared.client &&
-      declaration.shard === shard &&
-      declaration.epoch === epoch;
+    if (typeof declaration === 'string') return onUnreadable(shard, declaration);
+    const isOurs = declaration.client === declared.client && declaration.shard === shard && declaration.epoch === epoch;
     if (!isOurs) return onUnreadable(shard, 'mac');
     const charges = declaration.charges.flatMap((entry) => {
-      const settlement = verifySettlement(macKey, entry);
+      // The settler sets aside what only another version can book. Until then its note counts.
+      const settlement = verifyBookable(macKey, entry);
       if (settlement === undefined) onUnreadable(shard, 'mac');
       return settlement === undefined ? [] : [{ entry, ...settlement, nusd: settlement.chargeNusd }];
     });
-    const booked = await ledger.bookedOf(charges.map(({ id }) => id));
+    const ended = await ledger.endedOf(charges.map(({ id }) => id));
     const restored = {
       leaseMs,
       holds: await this.#attribute(shard, declaration.holds),
       charges: await this.#attribute(
         shard,
-        charges.filter(({ id }) => !booked.has(id)),
+        charges.filter(({ id }) => !ended.has(id)),
       ),
     };
     this.#assertIn(shard, epoch);
@@ -246,7 +244,7 @@ export class EpochKeeper {
   }
 
   /**
-   * Removes notes of booked charges. The settler removes them when it books. But if a charge is booked between the query of the
+   * Removes notes of charges that are booked or dismissed. The settler removes them when it books. A dismissal is known to the ledger alone. And if a charge is booked between the query of the
    * ledger and the placing of its note, and its broker dies, no other process removes the note. Balances are written first, because
    * a charge with neither a note nor a new balance would not count.
    */
@@ -254,10 +252,10 @@ export class EpochKeeper {
     const { state, ledger } = this.#deps;
     const noted = await state.readNotes(shard);
     if (noted.length === 0) return;
-    const booked = [...(await ledger.bookedOf(noted))];
-    if (booked.length === 0) return;
+    const ended = [...(await ledger.endedOf(noted))];
+    if (ended.length === 0) return;
     const notProjected = await ledger.project(new Set([shard]));
     if (notProjected.has(shard)) throw notProjected.get(shard);
-    await state.forget(shard, booked);
+    await state.forget(shard, ended);
   }
 }
