@@ -8,7 +8,7 @@ import type { Issuer } from './issuer.ts';
 
 export interface CreditsDependencies {
   readonly pool: pg.Pool;
-  readonly state: Pick<ProjectionPort, 'reserve' | 'book' | 'readNotes'>;
+  readonly state: Pick<ProjectionPort, 'reserve' | 'book' | 'readNotes' | 'forget'>;
   readonly projector: Pick<Projector, 'key' | 'account'>;
   readonly issuer: Issuer;
   readonly now: () => number;

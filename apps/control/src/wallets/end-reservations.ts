@@ -1,6 +1,6 @@
 import { forEachReachable, shards } from '@sotto/state';
 import { inTransaction } from '../database/in-transaction.ts';
-import { lockAccount } from '../ledger/post-transaction.ts';
+import { type WalletRow, walletQuery } from '../projection/projected-rows.ts';
 import type { CreditsDependencies } from './batch.ts';
 import { booked } from './move-to-credits.ts';
 
@@ -17,10 +17,12 @@ export async function endReservations({ pool, state, now }: CreditsDependencies)
       const [, walletId, at] = /^reservation:([0-9a-f]+):(\d+):/.exec(noteId) ?? [];
       if (walletId === undefined || now() - Number(at) < reservedMs) continue;
       await inTransaction(pool, async (client) => {
-        const { rows } = await client.query<{ id: string }>('select id from accounts where wallet_id = $1', [walletId]);
-        // Postgres may be older than the state, if it was restored from a backup.
-        const account = rows[0] && (await lockAccount(client, rows[0].id));
-        if (account !== undefined) await state.book(booked(account, noteId));
+        const { rows } = await client.query<WalletRow>(`${walletQuery} where wallet_id = $1 for update`, [walletId]);
+        const [row] = rows;
+        // Postgres may be older than the state, if it was restored from a backup. Then no account has the wallet.
+        if (row === undefined) return state.forget(shard, [noteId]);
+        const account = { walletId, balanceNusd: BigInt(row.balance_nusd), version: Number(row.version) };
+        return state.book(booked(account, noteId));
       });
     }
   });
