@@ -6,9 +6,10 @@ const minutesUntil = (
   status: 'created' | 'pending' | 'paid' | 'failed' | 'expired' | 'refunded',
   nowMinutes: number,
   rail: 'card' | 'crypto' | 'test' = 'card',
+  said: { readonly processing?: boolean } = {},
 ): number | undefined => {
   const order = { status, rail, createdAt: at(0), expiresAt: at(60), paidAt: status === 'paid' ? at(1) : undefined };
-  const next = nextCheck(order, at(nowMinutes));
+  const next = nextCheck(order, at(nowMinutes), said);
   return next && (next.getTime() - at(nowMinutes).getTime()) / 60_000;
 };
 
@@ -25,6 +26,13 @@ describe('the next check of an order', () => {
     expect(minutesUntil('expired', 61, 'crypto')).toBe(60);
     expect(minutesUntil('expired', 60 + 48 * 60)).toBeUndefined();
     expect(minutesUntil('failed', 61, 'test')).toBeUndefined();
+  });
+
+  it('goes on while a late payment of an expired order is being confirmed', () => {
+    const processing = { processing: true };
+    expect(minutesUntil('expired', 60 + 480 * 60, 'crypto', processing)).toBe(60);
+    // A checkout whose payment has failed may say so for good.
+    expect(minutesUntil('failed', 60 + 480 * 60, 'card', processing)).toBeUndefined();
   });
 
   it('comes daily for card payments, which can be refunded at Stripe for months', () => {

@@ -123,9 +123,13 @@ type Checked = Pick<OrderRecord, 'status' | 'rail' | 'createdAt' | 'expiresAt' |
 
 /**
  * Returns when to ask the rail about an order again, in case its webhooks are lost. Undefined means never. Young orders
- * are checked often, and every order at its end.
+ * are checked often, and every order at its end. A late payment of an expired order that is `processing` is waited for.
  */
-export function nextCheck({ status, rail, createdAt, expiresAt, paidAt }: Checked, now: Date): Date | undefined {
+export function nextCheck(
+  { status, rail, createdAt, expiresAt, paidAt }: Checked,
+  now: Date,
+  { processing = false } = {},
+): Date | undefined {
   const nowMs = now.getTime();
   const after = (ms: number): Date => new Date(nowMs + ms);
   switch (status) {
@@ -138,7 +142,9 @@ export function nextCheck({ status, rail, createdAt, expiresAt, paidAt }: Checke
     }
     case 'failed':
     case 'expired':
-      return rail !== 'test' && nowMs < expiresAt.getTime() + lateMs ? after(hourMs) : undefined;
+      return (processing && status === 'expired') || (rail !== 'test' && nowMs < expiresAt.getTime() + lateMs)
+        ? after(hourMs)
+        : undefined;
     case 'paid':
       return rail === 'card' && nowMs < (paidAt ?? createdAt).getTime() + refundableMs ? after(dayMs) : undefined;
     case 'refunded':

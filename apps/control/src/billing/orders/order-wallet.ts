@@ -97,7 +97,7 @@ async function areFew(db: pg.Pool | pg.PoolClient, nowMs: number): Promise<boole
   return (rows[0]?.count ?? 0) < walletOrdersAMinute;
 }
 
-/** Deletes orders for wallets whose rail is asked no more and has reported no money. BTCPay stopped watching their addresses before. */
+/** Deletes orders for wallets whose rail is asked no more and has reported no money, also none on its way. BTCPay stopped watching their addresses before. */
 export async function forgetUnpaid(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from orders where wallet_key_hash is not null and next_check_at is null and status in ('expired', 'failed')

@@ -252,7 +252,8 @@ describe('an order for a wallet', () => {
     expect([await made(asked), await orderWallet(over, asked)]).toEqual([once, undefined]);
   });
 
-  it('is deleted two days after it expired unpaid, but not while its rail cannot be asked', async () => {
+  /** An order for a wallet, and what remains of it some hours after it was placed. */
+  const ageing = async () => {
     const { rail, deps } = await till();
     const asked = wallet();
     await orderWallet(deps(start), asked);
@@ -267,6 +268,29 @@ describe('an order for a wallet', () => {
       await forgetUnpaid(pool);
       return count('orders where id = $1', id);
     };
+    return { rail, deps, asked, id, passes };
+  };
+
+  // Interleaving: the order expires, BTCPay sees the payment a little before it stops watching, and the chain confirms it later than
+  // the rail is asked about an unpaid order. A webhook that comes then must find the order, and the loop must not need one.
+  it.each(['told by its webhook', 'found by looking'])(
+    'whose late payment takes days to confirm is kept for it: %s',
+    async (how) => {
+      const { rail, deps, asked, id, passes } = await ageing();
+      expect(await passes(2)).toBe(1);
+      rail.observe = async () => ({ events: [], processing: true });
+      for (const hours of [20, 50, 61, 200]) expect(await passes(hours)).toBe(1);
+      if (how === 'told by its webhook') await tell(deps(start + 201 * 60 * 60_000), id, paid);
+      else {
+        rail.observe = async () => ({ events: [paid], processing: false });
+        expect(await passes(201)).toBe(1);
+      }
+      expect(await made(asked)).toEqual(once);
+    },
+  );
+
+  it('is deleted two days after it expired unpaid, but not while its rail cannot be asked', async () => {
+    const { rail, deps, asked, id, passes } = await ageing();
     expect(await passes(2)).toBe(1);
     expect(await orderWallet(deps(start + 2 * 60 * 60_000), asked)).toMatchObject({ status: 'expired', pay_to: [] });
     expect(await passes(48)).toBe(1);

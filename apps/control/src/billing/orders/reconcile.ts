@@ -56,30 +56,39 @@ async function reconcileOrder(deps: PlaceDependencies, order: OrderRecord): Prom
   }
   // The rail is switched off since. It cannot be asked, and its webhooks are not accepted. Ask once it is back.
   if (rail === undefined) return schedule(deps, order);
-  const isUnpaid = await observe(deps, rail, order);
-  if (isOpen && isOver && isUnpaid) {
+  let seen = await observe(deps, rail, order);
+  if (isOpen && isOver && seen === 'unpaid') {
     await rail.close(order);
     // A payment that arrived during the closing counts.
-    if (await observe(deps, rail, order)) await applyEvent(deps, order.id, { type: 'expired' }, { source });
+    seen = await observe(deps, rail, order);
+    if (seen === 'unpaid') await applyEvent(deps, order.id, { type: 'expired' }, { source });
   }
-  await schedule(deps, order);
+  await schedule(deps, order, { processing: seen === 'processing' });
 }
 
-/** Asks the rail and applies its events. Returns whether the order is still open with no payment on its way. */
-async function observe(deps: ApplyDependencies, rail: PaymentRail, order: OrderRecord): Promise<boolean> {
+/** Asks the rail and applies its events. Without any, returns whether a payment is on its way. */
+async function observe(
+  deps: ApplyDependencies,
+  rail: PaymentRail,
+  order: OrderRecord,
+): Promise<'told' | 'processing' | 'unpaid'> {
   const { events, processing } = await rail.observe(order);
   for (const event of events) await applyEvent(deps, order.id, event, { source });
-  return events.length === 0 && !processing;
+  return processing ? 'processing' : events.length > 0 ? 'told' : 'unpaid';
 }
 
-/** Sets when to ask again, by the order's present state. */
-async function schedule({ pool, now }: ApplyDependencies, { id }: OrderRecord): Promise<void> {
+/** Sets when to ask again, by the order's present state and what the rail said. */
+async function schedule(
+  { pool, now }: ApplyDependencies,
+  { id }: OrderRecord,
+  said: { readonly processing?: boolean } = {},
+): Promise<void> {
   const { rows } = await pool.query<OrderRow>(`select ${orderColumns} from orders o where o.id = $1`, [id]);
   const [row] = rows;
   if (row === undefined) return;
   await pool.query('update orders set next_check_at = $2 where id = $1 and status = $3', [
     id,
-    nextCheck(toRecord(row), new Date(now())) ?? null,
+    nextCheck(toRecord(row), new Date(now()), said) ?? null,
     row.status,
   ]);
 }
