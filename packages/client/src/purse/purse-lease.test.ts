@@ -1,7 +1,21 @@
 import { expect, test, vi } from 'vitest';
 import { CreditRefusal, type WalletOrder } from './credit-service.ts';
 import { issuer, unpaid } from './testing/issuer.ts';
-import { clock, filled, hour, lost, minute, none, one, open, service, watched } from './testing/purse-stage.ts';
+import {
+  clock,
+  filled,
+  hour,
+  lost,
+  minute,
+  none,
+  one,
+  open,
+  service,
+  usePurse,
+  watched,
+} from './testing/purse-stage.ts';
+
+usePurse();
 
 test('settles what ended commands left one by one, and an order although a wallet fails', async () => {
   const purse = await filled(2);

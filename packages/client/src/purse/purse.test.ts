@@ -4,7 +4,21 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CreditRefusal } from './credit-service.ts';
 import { issuer, spkis, unpaid } from './testing/issuer.ts';
-import { bought, clock, file, filled, folder, hour, lost, none, open, service } from './testing/purse-stage.ts';
+import {
+  bought,
+  clock,
+  file,
+  filled,
+  folder,
+  hour,
+  lost,
+  none,
+  open,
+  service,
+  usePurse,
+} from './testing/purse-stage.ts';
+
+usePurse();
 
 test('a batch rests for 1 to 24 hours, pays for a wallet, and comes back as change', async () => {
   const drawn: number[][] = [];

@@ -13,13 +13,17 @@ export let folder = '';
 export let file = '';
 
 export let service: Issuer;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sotto-purse-'));
-  file = join(folder, 'own', 'purse');
-  service = new Issuer();
-  clock.now = Date.parse('2026-11-15T12:00:00Z');
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+/** Makes them anew for each test of a file. Call it there: files share a process, and this module. */
+export function usePurse(): void {
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sotto-purse-'));
+    file = join(folder, 'own', 'purse');
+    service = new Issuer();
+    watched.length = 0;
+    clock.now = Date.parse('2026-11-15T12:00:00Z');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+}
 
 export const open = (own: Partial<PurseOptions> = {}): Promise<Purse> =>
   Purse.open({ file, userId: process.getuid?.(), now: () => clock.now, random: (least) => least, wait, ...own });
@@ -48,4 +52,4 @@ export const one = { wallets: 1, credits: 50, packages: [] };
 export const watched: number[] = [];
 /** Longer than a lease. */
 export const minute = 60_000;
-export const wait = async (ms: number): Promise<void> => void watched.push(ms);
+const wait = async (ms: number): Promise<void> => void watched.push(ms);
