@@ -192,6 +192,11 @@ describe('weakestReachableClass', () => {
     expect(weakest(catalog, { provider: { require_parameters: true, minimum_privacy: 'tee' } })).toBe('tee');
     expect(weakest(catalog)).toBe('tee');
     expect(weakest(oneModel(tee, priv), { provider: { require_parameters: true } })).toBe('tee');
+    // A body with an effort reaches the weaker route alone, and one that asks for JSON.
+    for (const more of [{ reasoning: { efforts: ['low'], canDisable: true } }, { structuredOutput: true }] as const) {
+      const able = { ...priv, capabilities: { ...priv.capabilities, ...more } };
+      expect(weakest(oneModel(tee, able), { provider: { require_parameters: true } })).toBe('private');
+    }
   });
 
   it('is refused as the plan of a body without needs is', () => {

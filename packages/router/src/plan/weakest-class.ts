@@ -44,13 +44,16 @@ export function weakestReachableClass(
 export const sentTo = (plan: Plan): readonly Route[] => (plan.maxAttempts > 1 ? plan.routes : attemptsOf(plan));
 
 /**
- * Under `require_parameters`, a body can exclude every route but one if the catalog's lists of parameters differ. Then
- * every route that may serve counts: enumerating the possible bodies is not worth it.
+ * Under `require_parameters`, a body can exclude every route but one: by a parameter that a list lacks, by a way to reason, by JSON.
+ * Then every route that may serve counts: enumerating the possible bodies is not worth it.
  */
 function weakestUnderLists(scopes: readonly NamedScope[], weakest: PrivacyClass): PrivacyClass {
   if (!scopes.some(({ demands }) => demands.policy.requireParameters)) return weakest;
-  const tellsApart = ({ supportedParameters, exclusiveParameters }: Route): boolean =>
-    supportedParameters !== undefined || exclusiveParameters.length > 0;
+  const tellsApart = ({ supportedParameters, exclusiveParameters, capabilities }: Route): boolean =>
+    supportedParameters !== undefined ||
+    exclusiveParameters.length > 0 ||
+    capabilities.reasoning !== undefined ||
+    capabilities.structuredOutput;
   if (!scopes.some(({ models }) => models.some(({ routes }) => routes.some(tellsApart)))) return weakest;
   const able = scopes.flatMap(({ models, demands }) =>
     models.flatMap((model) => keptBy(demands, modelFacts(model)).map(({ route }) => route)),
