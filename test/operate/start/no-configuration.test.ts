@@ -65,6 +65,21 @@ describe('npm start without any configuration, beside an Ollama', () => {
       network?.wrapped,
     );
 
+    it('says wherever it speaks of two processes that one process runs both planes', async () => {
+      const { email, password } = started.quickstart;
+      const page = await browser.open('/');
+      const sentence = page.getByText(/^Control and broker run in one process here, for evaluation\./);
+      for (const path of ['/', '/sign-in', '/verify']) {
+        await page.goto(path);
+        await sentence.first().waitFor();
+      }
+      const signedIn = await page.request.post('/v1/auth/sign-in/email', { data: { email, password } });
+      expect(signedIn.status()).toBe(200);
+      await page.goto('/playground');
+      await page.getByRole('figure', { name: 'Who will learn what' }).locator(sentence).waitFor();
+      await page.getByRole('region', { name: 'Verification' }).locator(sentence).waitFor();
+    });
+
     it('the playground chooses its model, and shows its answer in the private flow', async () => {
       const { email, password } = started.quickstart;
       const page = await browser.open('/playground');
