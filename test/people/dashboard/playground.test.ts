@@ -94,7 +94,7 @@ await describeDashboard('playground', (stage) => {
     }
     await page.getByRole('link', { name: 'Use your own client' }).click();
     await page.getByRole('heading', { name: 'Playground', level: 2 }).waitFor();
-    await page.getByText('sotto playground', { exact: false }).first().waitFor();
+    await page.getByText('sotto -- playground').first().waitFor();
   });
 
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {

@@ -29,7 +29,8 @@ function LimitField({ form, workspace }: LimitFieldProps) {
   const field = form.text('limit_usd');
   const { data: newest } = useQuery(newestRequestQuery({ workspace_id: workspace.id }));
   const { data: models = [] } = useQuery(modelsQuery);
-  const model = newest?.model ?? preferredModel(models.filter(isOffered))?.id ?? '';
+  const model =
+    newest?.model ?? preferredModel(models.filter((one) => one.model_type === 'text' && isOffered(one)))?.id ?? '';
   const asked = { model, prompt_tokens: 0, workspace_id: workspace.id };
   const { data: preview } = useQuery({ ...previewQuery(asked), enabled: model !== '', retry: false });
   const [limit, hold] = [readUsd(field.value), preview?.hold_usd];

@@ -114,10 +114,6 @@ export function RequestLog({ filters, isNarrowed, onClear, nameOf, owners }: Req
           {facts}
         </Dialog>
       )}
-      <p className="text-sm text-muted">
-        A request that was refused for its form or content, such as for an unknown model, is neither listed nor counted.
-        Read the error that it printed.
-      </p>
       {keptFrom !== null &&
         filters.hours === undefined &&
         filters.minutes === undefined &&
