@@ -17,7 +17,8 @@ export function PlotDrawing(props: PlotProps) {
   };
   const parts = (
     <>
-      <CartesianGrid vertical={false} stroke="var(--line)" syncWithTicks />
+      {/* Without lines to generate, the grid does not measure the text of each tick. */}
+      <CartesianGrid vertical={false} verticalCoordinatesGenerator={noLines} stroke="var(--line)" syncWithTicks />
       <XAxis
         dataKey="x"
         {...(props.ticks === undefined ? {} : { ticks: props.ticks })}
@@ -26,8 +27,8 @@ export function PlotDrawing(props: PlotProps) {
         axisLine={{ stroke: 'var(--line-strong)' }}
         tick={tick}
         minTickGap={28}
-        // Every second, third and so on: equal steps, whatever fits.
-        interval="equidistantPreserveStart"
+        // Every second, third and so on: equal steps, whatever fits. Named ones keep their steps, and lose one that leaves the plot.
+        interval={props.ticks === undefined ? 'equidistantPreserveStart' : 'preserveStart'}
       />
       <YAxis
         tickFormatter={formatAxis}
@@ -94,6 +95,7 @@ const highestOf = ({ values }: PlotPoint, kind: PlotProps['kind']): number =>
     ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
     : Math.max(0, ...values.map((value) => value ?? 0));
 
+const noLines = (): number[] => [];
 const tick = { fill: 'var(--muted)', fontSize: 12 };
 /** Distinguishes the lines without colours. */
 const dashes = ['0', '6 3', '2 3', '8 3 2 3', '12 4'];

@@ -168,6 +168,8 @@ const CostPlot = memo(function CostPlot({
       points={days.map((day) => ({ x: day, values: [costs.get(day) ?? 0] }))}
       formatX={formatDay}
       formatTick={formatShortDay}
+      // The text of each tick is measured.
+      ticks={days.filter((_, place) => place % 5 === 0)}
       formatValue={formatUsd}
       formatAxis={formatExactUsd}
       formatColumns={formatUsdColumn}
