@@ -22,8 +22,11 @@ await describeDashboard('playground', (stage) => {
     expect(await page.getByLabel('Your question').inputValue()).toMatch(/^Explain remote attestation/);
     await question(page, secret);
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
-    await agree(page).click();
-    await page.getByRole('button', { name: 'Send' }).click();
+    // By keyboard alone: Enter leads to what is missing, agrees, and then sends.
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
+    await page.keyboard.press('Enter');
     await page.getByText('Hello there, this is a provider.').waitFor();
     const facts = page.getByLabel('About this answer');
     const shown = (await facts.textContent()) ?? '';

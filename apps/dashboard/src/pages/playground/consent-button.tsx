@@ -6,7 +6,12 @@ import { consentMissing } from './standing.ts';
 export function ConsentButton({ obstacle }: { obstacle: string | undefined }) {
   if (obstacle !== consentMissing) return null;
   return (
-    <Button small className="h-auto py-1 whitespace-normal!" onClick={() => simulationAllowed.update(() => true)}>
+    <Button
+      small
+      data-consent
+      className="h-auto py-1 whitespace-normal!"
+      onClick={() => simulationAllowed.update(() => true)}
+    >
       Continue with simulated evidence
     </Button>
   );

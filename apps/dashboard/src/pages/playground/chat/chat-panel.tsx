@@ -229,13 +229,18 @@ function Composer({ text, onText, onSend, onStop, isRunning, obstacle }: Compose
   const allowedBefore = useRef(allowsSimulated);
   // The user may agree further down the page, and goes on here.
   useEffect(() => {
-    if (allowsSimulated && !allowedBefore.current) form.current?.scrollIntoView({ block: 'nearest' });
+    if (allowsSimulated && !allowedBefore.current) {
+      form.current?.scrollIntoView({ block: 'nearest' });
+      // The button that had the focus is gone.
+      if (document.activeElement === document.body) form.current?.querySelector('textarea')?.focus();
+    }
     allowedBefore.current = allowsSimulated;
   }, [allowsSimulated]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     if (canSend) onSend();
+    else form.current?.querySelector<HTMLElement>('[data-consent]')?.focus();
   };
   return (
     <form
