@@ -41,6 +41,7 @@ export function earlyDomains(parts: Parts, options: ControlOptions, uptime: Plan
     speech_synthesis: { enabled: offers('speech') },
     connected_apps: { enabled: connect !== undefined },
     anonymous_wallets: { enabled: options.issuer !== undefined },
+    separate_processes: { enabled: !parts.isAlone },
   });
   return [
     buildCatalog({ keeper, capabilities, planes: () => uptime.planes }),

@@ -97,7 +97,7 @@ function banner(facts: QuickstartFacts, envFile: string): string {
     '',
     'Private flow. Only control sees the key, and only the broker sees the content:',
     '',
-    `  TICKET=$(curl -s "$CONTROL_URL/inference/tickets" -H "authorization: Bearer $INFERENCE_KEY" -H 'content-type: application/json' -d '{"model":"${model}"}' | sed -n 's/.*"ticket":"\\([^"]*\\)".*/\\1/p')`,
+    `  TICKET=$(curl -sS "$CONTROL_URL/inference/tickets" -H "authorization: Bearer $INFERENCE_KEY" -H 'content-type: application/json' -d '{"model":"${model}"}' | sed -n -e 's/.*"ticket":"\\([^"]*\\)".*/\\1/p' -e t -e 'w /dev/stderr')`,
     `  curl "$BASE_URL/chat/completions" -H "x-router-ticket: $TICKET" -H 'content-type: application/json' -d '${body}'`,
     '',
     'Press Ctrl-C to stop.',

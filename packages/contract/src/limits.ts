@@ -66,5 +66,5 @@ export function describeLimits(names: readonly RateLimitName[]): string {
     const part = factor === 1 ? '' : factor > 1 ? ` × ${factor}` : ` ÷ ${Math.round(1 / factor)}`;
     return `\`${setting}\`${part} a ${window}, counted by ${by}`;
   });
-  return `Limit${each.length === 1 ? '' : 's'}: ${each.join('; ')}.`;
+  return `Limit${each.length === 1 ? '' : 's'} by the operator's settings: ${each.join('; ')}.`;
 }

@@ -17,7 +17,10 @@ export const errorTable = {
   no_provider_route: row(400, 'No provider of this model is eligible under the policy.'),
   no_provider_route_meets_price: row(400, 'No provider of this model is within `max_price`.'),
   context_too_large: row(400, 'No eligible provider holds the prompt plus the requested output.'),
-  ticket_required: row(401, 'This endpoint needs a ticket in the header `x-router-ticket`, or an inference key.'),
+  ticket_required: row(
+    401,
+    'This endpoint needs a ticket in the header `x-router-ticket`, or an inference key. If you set the header, the ticket was empty: run the request for it alone to see why.',
+  ),
   invalid_ticket: row(401, 'The ticket is invalid, expired or already used. Ask the control origin for a new one.'),
   invalid_api_key: row(401, 'The API key is unknown, disabled, expired or revoked. Copy it again, or create another.'),
   unauthenticated: row(401, 'This endpoint needs a credential.'),

@@ -109,6 +109,7 @@ export const catalog: Concept = (suite) => {
         speech_synthesis: { enabled: false },
         connected_apps: { enabled: false },
         anonymous_wallets: { enabled: false },
+        separate_processes: { enabled: suite.service.redisUrl !== undefined },
       });
     });
 

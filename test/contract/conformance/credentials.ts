@@ -29,7 +29,12 @@ export const credentials: Concept = (suite) => {
 
   describe.each(paths)('credentials on the broker, %s', (path) => {
     it('a request without a credential is 401 ticket_required', async () => {
-      expectError(await infer(path, {}), 401, 'ticket_required');
+      const missing = await infer(path, {});
+      expectError(missing, 401, 'ticket_required');
+      expect(missing.text).toContain('If you set the header, the ticket was empty');
+      const empty = await infer(path, ticketHeader(''));
+      expectError(empty, 401, 'ticket_required');
+      expect(empty.text).toContain('The ticket is empty: the request for it failed. Run it alone to see why.');
     });
 
     it.each(['authorization', 'api-key', 'x-api-key'])('a bare key in `%s` is told where it belongs', async (name) => {

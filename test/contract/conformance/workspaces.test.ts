@@ -306,9 +306,17 @@ const workspaces: Concept = (suite) => {
       expect(workspaceInvitationListAnswerSchema.parse(waiting.json).data).toHaveLength(1);
       expect(waiting.text).not.toContain(token);
       const joined = await accept(ben, token);
-      expect(workspaceAnswerSchema.parse(joined.json)).toMatchObject({ id, name: 'Poets', role: 'member' });
+      expect(workspaceAnswerSchema.parse(joined.json)).toMatchObject({
+        ...{ id, name: 'Poets', role: 'member' },
+        owner_email: ann.email,
+      });
       expectError(await accept(ben, token), 404, 'not_found');
-      expect((await listed(ben)).at(-1)).toMatchObject({ id, role: 'member', is_default: false });
+      expect((await listed(ben)).at(-1)).toMatchObject({
+        id,
+        role: 'member',
+        is_default: false,
+        owner_email: ann.email,
+      });
     });
 
     it('cannot be accepted after it is declined or withdrawn', async () => {

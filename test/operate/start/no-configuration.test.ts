@@ -11,7 +11,7 @@ import { useFolder } from '../../kit/folder.ts';
 import { endAll, freePorts, npmStart, root, type StartedByNpm } from '../../kit/npm-start.ts';
 import { type OwnNetwork, openOwnNetwork } from '../../kit/own-network.ts';
 import { fromSource } from '../../kit/programs.ts';
-import { hasBrowser, useBrowser } from '../../people/dashboard/stage.ts';
+import { hasBrowser, signInBy, useBrowser } from '../../people/dashboard/stage.ts';
 
 const network: OwnNetwork | undefined = await openOwnNetwork();
 // Another program may have the usual ports of the machine itself, so there they are given.
@@ -64,6 +64,21 @@ describe('npm start without any configuration, beside an Ollama', () => {
       () => ({ control: origin(started.quickstart.control_url), broker: origin(started.quickstart.base_url) }),
       network?.wrapped,
     );
+
+    it('says wherever it speaks of two processes that one process runs both planes', async () => {
+      const { email, password } = started.quickstart;
+      const page = await browser.open('/');
+      const sentence = page.getByText(/^Control and broker run in one process here, for evaluation\./);
+      for (const path of ['/', '/verify', '/sign-in']) {
+        await page.goto(path);
+        await sentence.first().waitFor();
+      }
+      await signInBy(page, { email, password });
+      await page.getByRole('button', { name: 'Account' }).waitFor();
+      await page.goto('/playground');
+      await page.getByRole('figure', { name: 'Who will learn what' }).locator(sentence).waitFor();
+      await page.getByRole('region', { name: 'Verification' }).locator(sentence).waitFor();
+    });
 
     it('the playground chooses its model, and shows its answer in the private flow', async () => {
       const { email, password } = started.quickstart;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { ask } from '../../kit/client.ts';
+import { until } from '../../kit/service.ts';
 import type { SignedUp } from '../../kit/signed-up.ts';
-import { describeDashboard, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
+import { createKey, describeDashboard, expectGoodLooks, holdBack, keepPicture, type Stage } from './stage.ts';
 
 const longName = `${'a name without any space that is as long as names may be '.replaceAll(' ', '-')}${'x'.repeat(40)}`;
 
@@ -86,6 +88,28 @@ await describeDashboard('budgets', (stage) => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await ofKey.waitFor({ state: 'detached' });
+  });
+
+  it('say how many requests they refused and why, and warn of a limit below what one request sets aside', async () => {
+    const person = await stage.person();
+    const page = await stage.open('/budgets', { as: person });
+    const { key, workspace_id: id } = await createKey(page, { name: 'refused' });
+    await page.getByRole('button', { name: 'Set budget' }).first().click();
+    const limit = page.getByRole('dialog').getByLabel('Limit ($ per month)');
+    await limit.fill('0.0000001');
+    await page.getByText(/^A request to .* first sets .* aside, unless it states max_tokens\./).waitFor();
+    await limit.fill('5');
+    await page.getByText('Counts the whole present month (UTC).').waitFor();
+    await page.keyboard.press('Escape');
+    const set = await page.request.put(`/v1/workspaces/${id}/budgets`, { data: { limit_usd: 0.0000001 } });
+    expect(set.ok(), await set.text()).toBe(true);
+    await expect.poll(async () => (await ask(stage.service, key, { model: 'acme/small' })).status).toBe(402);
+    const row = page.getByRole('row', { name: /Whole workspace/ });
+    await until(async () => {
+      await page.reload();
+      await row.waitFor();
+      return /requests? refused in the last 24 hours\. A request first sets/.test((await row.textContent()) ?? '');
+    }, 'the refusals are counted');
   });
 
   it('are set for a tag of keys, changed and removed', async () => {

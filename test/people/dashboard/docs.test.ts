@@ -92,8 +92,17 @@ await describeDashboard('pages for everybody', (stage) => {
     await page
       .getByLabel('Body', { exact: true })
       .fill('{"model":"acme/small","messages":[{"role":"user","content":"Hello"}]}');
+    // The sample sends what is typed: with a key or, once it is chosen, with a ticket, which has a request of its own.
+    const sample = page.locator('#request');
+    await sample.getByText('"content":"Hello"').waitFor();
+    await sample.getByText('$INFERENCE_KEY').waitFor();
+    await sample.getByLabel('Sent with').selectOption({ label: 'a ticket' });
+    await sample.getByText('$TICKET').waitFor();
+    await sample.getByRole('link', { name: 'Get a ticket' }).waitFor();
     await page.getByRole('button', { name: 'Run' }).click();
     await answer.getByText('Hello there, this is a provider.', { exact: false }).waitFor();
+    const [box, view] = [await answer.boundingBox(), page.viewportSize()];
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(view?.height ?? 0);
     expect(sent.length).toBeGreaterThan(0);
     expect(new Set(sent)).toEqual(new Set(['no key']));
     const { data } = (await (await page.request.get('/v1/keys')).json()) as { data: unknown[] };

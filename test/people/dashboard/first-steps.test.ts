@@ -108,7 +108,8 @@ await describeDashboard('first steps', (stage) => {
     await page.getByRole('tab', { name: 'Claude Code' }).click();
     const main = fileURLToPath(new URL('../../../packages/client/src/command/main.ts', import.meta.url));
     const programs = {
-      npm: 'exit 0',
+      // `npm run -s sotto --` in a checkout.
+      npm: `[ "$1" != run ] || { shift 4; exec sotto "$@"; }`,
       sotto: `exec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"`,
       // Stands for Claude Code.
       claude: `exec curl -s "$ANTHROPIC_BASE_URL/v1/messages" -H "authorization: Bearer $ANTHROPIC_AUTH_TOKEN" \\
@@ -127,7 +128,7 @@ await describeDashboard('first steps', (stage) => {
       await page.getByRole('tab', { name: tab ?? 'More tools' }).click();
       if (tab === undefined) await page.getByRole('combobox', { name: 'Tool' }).selectOption(name);
       expect(await shownCode(page)).toContain(`${install}\n`);
-      expect(await shownCode(page)).toContain(`\nsotto run ${name} --model `);
+      expect(await shownCode(page)).toContain(`\nnpm run -s sotto -- run ${name} --model `);
     }
     await page.getByRole('tab', { name: 'Cursor' }).click();
     await page.getByText('Compatibility mode only').waitFor();
@@ -142,7 +143,7 @@ await describeDashboard('first steps', (stage) => {
     await page.getByRole('tab', { name: 'curl', exact: true, selected: true }).waitFor();
     await page.keyboard.press('End');
     await page.getByRole('combobox', { name: 'Tool' }).selectOption('Cline');
-    await page.getByText('sotto run cline').first().waitFor();
+    await page.getByText('sotto -- run cline').first().waitFor();
     await page.reload();
     expect(await page.getByRole('combobox', { name: 'Tool' }).inputValue()).toBe('cline');
     const tab = page.getByRole('tab', { name: 'More tools', selected: true });

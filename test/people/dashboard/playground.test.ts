@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
@@ -22,8 +22,11 @@ await describeDashboard('playground', (stage) => {
     expect(await page.getByLabel('Your question').inputValue()).toMatch(/^Explain remote attestation/);
     await question(page, secret);
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
-    await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
-    await page.getByRole('button', { name: 'Send' }).click();
+    // By keyboard alone: Enter leads to what is missing, agrees, and then sends.
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
+    await page.keyboard.press('Enter');
     await page.getByText('Hello there, this is a provider.').waitFor();
     const facts = page.getByLabel('About this answer');
     const shown = (await facts.textContent()) ?? '';
@@ -63,6 +66,22 @@ await describeDashboard('playground', (stage) => {
     expect(await storage(page)).not.toContain(secret);
   });
 
+  it('agrees on a phone where the question is typed, and leads back there after agreeing in the setup', async () => {
+    for (const inSetup of [false, true]) {
+      const page = await stage.open('/playground?model=acme/small', { as: await stage.person(), width: 390 });
+      const send = page.getByRole('button', { name: 'Send' });
+      await question(page, 'Hello');
+      await agree(page).waitFor();
+      expect(await isInView(agree(page))).toBe(true);
+      if (inSetup) {
+        await openSetup(page);
+        await page.getByLabel('Continue with simulated evidence').check();
+      } else await agree(page).click();
+      await expect.poll(() => send.isEnabled()).toBe(true);
+      expect(await isInView(send)).toBe(true);
+    }
+  });
+
   it('says where content is typed that control serves the page, and leads to a page that control does not serve', async () => {
     const page = await stage.open('/playground', { as: await stage.person() });
     for (const [mode, field] of [
@@ -78,7 +97,7 @@ await describeDashboard('playground', (stage) => {
     }
     await page.getByRole('link', { name: 'Use your own client' }).click();
     await page.getByRole('heading', { name: 'Playground', level: 2 }).waitFor();
-    await page.getByText('sotto playground', { exact: false }).first().waitFor();
+    await page.getByText('sotto -- playground').first().waitFor();
   });
 
   it('continues the conversation, also after a visit to another page, and forgets it on request', async () => {
@@ -317,6 +336,7 @@ await describeDashboard('playground', (stage) => {
       path: '/playground?model=acme/thinker',
       as: await stage.person(),
       shown: async (page) => {
+        await openSetup(page);
         await page.getByText('Untrusted', { exact: true }).waitFor();
         await page.getByText('Parameters').click();
       },
@@ -328,12 +348,10 @@ await describeDashboard('playground', (stage) => {
       path: '/playground?model=acme/small',
       as: await stage.person(),
       shown: async (page) => {
-        await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
+        await agree(page).click();
         await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
         await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
-        // On a phone, the setup has folded.
-        const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
-        if (await folded.isVisible()) await folded.click();
+        await openSetup(page);
         await page.getByText('Parameters').click();
         await page.getByLabel('Minimum privacy').selectOption('TEE or stronger');
         await ask(page, 'And in an enclave?');
@@ -345,7 +363,10 @@ await describeDashboard('playground', (stage) => {
       name: 'playground-image',
       path: '/playground?mode=image',
       as: await stage.person(),
-      shown: (page) => page.getByText('Untrusted', { exact: true }).waitFor(),
+      shown: async (page) => {
+        await openSetup(page);
+        await page.getByText('Untrusted', { exact: true }).waitFor();
+      },
     });
   });
 });
@@ -374,6 +395,21 @@ async function ready(stage: Stage, path: string): Promise<Page> {
     await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
   }
   return page;
+}
+
+/** Whether a person sees it without scrolling. */
+async function isInView(locator: Locator): Promise<boolean> {
+  const [box, view] = [await locator.boundingBox(), locator.page().viewportSize()];
+  return box !== null && view !== null && box.y >= 0 && box.y + box.height <= view.height;
+}
+
+/** The button beside the field, in its place also on a phone. */
+const agree = (page: Page) => page.getByRole('button', { name: 'Continue with simulated evidence' });
+
+/** Opens the setup, which is folded on a phone. */
+async function openSetup(page: Page): Promise<void> {
+  const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
+  if (await folded.isVisible()) await folded.click();
 }
 
 const question = (page: Page, text: string): Promise<void> => page.getByLabel('Your question').fill(text);

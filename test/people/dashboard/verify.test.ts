@@ -21,7 +21,9 @@ await describeDashboard('verify', (stage) => {
         .locator('[aria-current]')
         .textContent(),
     ).toContain('Untrusted');
-    await page.getByText(`sotto verify ${brokerOrigin(stage)}`).waitFor();
+    await page.getByText(`npm run -s sotto -- verify ${brokerOrigin(stage)}`).waitFor();
+    const runsTwo = stage.service.redisUrl !== undefined;
+    expect(await page.getByText(/^Control and broker run in one process/).count()).toBe(runsTwo ? 0 : 1);
   });
 
   it('verifies again with a new nonce, and exports the report as `sotto verify --json` does', async () => {

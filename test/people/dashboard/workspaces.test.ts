@@ -37,6 +37,10 @@ await describeDashboard('workspaces', (stage) => {
     const theirs = await stage.open('/workspaces', { as: guest });
     await accept(theirs, token);
     await theirs.reload();
+    // Two workspaces may have the same name, so the menu says whose the other one is.
+    await theirs.getByRole('button', { name: /^Workspace:/ }).click();
+    await theirs.getByRole('menuitem', { name: `Together ${owner.email}` }).waitFor();
+    await theirs.keyboard.press('Escape');
     await theirs.getByRole('link', { name: 'Together' }).click();
     await theirs.getByText('Your role: member.').waitFor();
     expect(await theirs.getByRole('heading', { name: 'Invitations' }).count()).toBe(0);

@@ -66,6 +66,7 @@ export async function readCredential(
     });
   }
   if (apiKey !== undefined) return { kind: 'key', apiKey, ...(await findKey(deps, apiKey)) };
+  if (ticket === '') throw new ServiceError('ticket_required', { message: misplacedKey(request) ?? emptyTicket });
   if (!hasTicket) throw new ServiceError('ticket_required', { message: misplacedKey(request) });
   const envelope = openTicket(deps.ticketSealingKey, ticket);
   if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
@@ -77,6 +78,9 @@ export async function readCredential(
   if (mayBeLarge(request.headers)) await checkRight(deps, credential);
   return credential;
 }
+
+/** Most clients send it after the request for the ticket failed. curl leaves out an empty header. */
+const emptyTicket = 'The ticket is empty: the request for it failed. Run it alone to see why.';
 
 /**
  * Returns by what the memory of a request’s body is counted: the ticket or key, not the address, which many users may

@@ -12,6 +12,7 @@ export interface WorkspaceAccess {
   readonly id: string;
   /** Account of the owner, which pays. */
   readonly accountId: string;
+  readonly ownerEmail: string | null;
   readonly name: string;
   /** Whether it is the caller's default workspace. */
   readonly isDefault: boolean;
@@ -28,7 +29,11 @@ export interface WorkspaceQuestion {
   readonly action: WorkspaceAction;
 }
 
-type Row = Omit<SqlRow<typeof workspaces>, 'deleted_at'> & { role: WorkspaceRole };
+type Row = Omit<SqlRow<typeof workspaces>, 'deleted_at'> & { role: WorkspaceRole; owner_email: string | null };
+
+/** SQL of the owner's address of a workspace `w`. Every member may read it. */
+export const ownerEmail =
+  '(select u.email from accounts a join auth_user u on u.id = a.user_id where a.id = w.account_id) as owner_email';
 
 /** Callers outside a workspace cannot tell it from one that does not exist, so that ids reveal nothing. */
 export type NoAccess = { readonly why: 'no_workspace' } | WeakRole;
@@ -79,7 +84,7 @@ export async function findWorkspace(
   const { rows } = await client.query<Row>(
     `select w.id, w.account_id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at, w.preferences,
        w.policy_models, w.policy_key_limit_nusd, w.policy_key_days, w.policy_compatible,
-       case when w.account_id = $1 then 'owner' else m.role end as role
+       case when w.account_id = $1 then 'owner' else m.role end as role, ${ownerEmail}
      from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
      where w.deleted_at is null and (w.account_id = $1 or m.account_id = $1)
        and (w.id = $2::uuid or ($2::uuid is null and w.account_id = $1 and w.is_default))`,
@@ -90,6 +95,7 @@ export async function findWorkspace(
     row && {
       id: row.id,
       accountId: row.account_id,
+      ownerEmail: row.owner_email,
       name: row.name,
       isDefault: row.is_default,
       createdAt: row.created_at,

@@ -11,9 +11,12 @@ import { removeBudgets } from '../ledger/remove-budgets.ts';
 import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
 import { byCreation, oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
-import { inWorkspace, type NoAccess, type WorkspaceAccess } from './workspace-access.ts';
+import { inWorkspace, type NoAccess, ownerEmail, type WorkspaceAccess } from './workspace-access.ts';
 
-type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & { role: WorkspaceRole };
+type Row = SqlRow<typeof workspaces, 'id' | 'name' | 'is_default' | 'created_at'> & {
+  role: WorkspaceRole;
+  owner_email: string | null;
+};
 
 /** Returns the workspaces that an account owns or is a member of, the oldest first. */
 export function listWorkspaces(
@@ -23,7 +26,7 @@ export function listWorkspaces(
 ): Promise<{ data: WorkspaceAnswer[]; next_cursor: string | null }> {
   const list = {
     select: `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
-       case when w.account_id = $1 then 'owner' else m.role end as role
+       case when w.account_id = $1 then 'owner' else m.role end as role, ${ownerEmail}
      from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
      where w.deleted_at is null
        and (w.account_id = $1 or w.id in (select workspace_id from workspace_members where account_id = $1))`,
@@ -44,8 +47,8 @@ export async function createWorkspace(
     const full = await atMaximum(client, 'workspaces', { accountId, maxima });
     if (full !== undefined) return full;
     const { rows } = await client.query<Row>(
-      `insert into workspaces (id, account_id, name, preferences) values ($1, $2, $3, $4)
-       returning id, name, is_default, created_at, 'owner' as role`,
+      `insert into workspaces as w (id, account_id, name, preferences) values ($1, $2, $3, $4)
+       returning id, name, is_default, created_at, 'owner' as role, ${ownerEmail}`,
       [randomUUID(), accountId, name, JSON.stringify(initialPreferences)],
     );
     const [row] = rows;
@@ -101,12 +104,13 @@ export async function deleteWorkspace(
   });
 }
 
-const fromRow = ({ created_at: createdAt, is_default: isDefault, ...row }: Row): WorkspaceAnswer =>
-  toAnswer({ ...row, createdAt, isDefault });
+const fromRow = ({ created_at: createdAt, is_default: isDefault, owner_email, ...row }: Row): WorkspaceAnswer =>
+  toAnswer({ ...row, createdAt, isDefault, ownerEmail: owner_email });
 
 export const toAnswer = (
-  workspace: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>,
+  workspace: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'ownerEmail' | 'createdAt'>,
 ): WorkspaceAnswer => ({
   ...{ id: workspace.id, name: workspace.name, is_default: workspace.isDefault, role: workspace.role },
+  owner_email: workspace.ownerEmail,
   created_at: workspace.createdAt.toISOString(),
 });

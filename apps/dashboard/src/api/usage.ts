@@ -137,6 +137,12 @@ export const refusalsQuery = ({ isCut: _, ...query }: RefusalFilters) =>
     queryFn: ({ signal }) => call('GET /v1/usage/refusals', { query, signal }),
   });
 
+/** The counts of a workspace's requests that were refused in the last 24 hours. */
+export const newRefusalsQuery = (workspace_id: string) => {
+  const from = new Date(Date.now() - 24 * hourMs).toISOString();
+  return refusalsQuery({ from, to: undefined, workspace_id, key_id: undefined, member_id: undefined, isCut: false });
+};
+
 /** The address of all matching requests as CSV. */
 export const usageRowsCsv = (filters: UsageRowFilters): string =>
   addressOf('GET /v1/usage', { query: { ...rowsAsked(filters), format: 'csv' } });

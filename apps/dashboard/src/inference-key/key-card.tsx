@@ -107,7 +107,7 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
   return (
     <div className="flex flex-wrap items-center justify-between gap-2">
       <p className="min-w-0">
-        <code className="font-mono text-sm">{`${key.slice(0, 14)}…`}</code>
+        <code className="font-mono text-sm">{`${key.slice(0, 10)}…${key.slice(-4)}`}</code>
         <span className="block text-sm text-muted">
           {made === undefined
             ? 'Your own key. This tab forgets it when you close the tab.'

@@ -13,7 +13,7 @@ import { useSignOut } from '../session/session.ts';
 import { usePart } from '../ui/lazy-page.ts';
 import { overlay, useFocusReturn } from '../ui/modal.ts';
 import { useAnnounce, useAnnounceError } from '../ui/toasts.tsx';
-import { useShownWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
+import { otherOwnerOf, useShownWorkspace, useWorkspace } from '../workspaces/workspaces.tsx';
 import { type Command, findCommands } from './find-commands.ts';
 import { type MenuPage, slashShortcut } from './navigation.ts';
 import { type Theme, useTheme } from './theme.ts';
@@ -252,7 +252,11 @@ function useActions(isSignedIn: boolean): readonly Command[] {
     action('Copy the base URL of control', copy(`${controlOrigin}/v1`), 'endpoint address'),
     ...workspaces
       .filter(({ id }) => id !== workspace?.id)
-      .map(({ id, name }) => action(`Switch to ${name}`, () => open(id), 'workspace team')),
+      .map((one) => {
+        const owner = otherOwnerOf(one);
+        const label = `Switch to ${one.name}${owner === undefined ? '' : ` of ${owner}`}`;
+        return action(label, () => open(one.id), 'workspace team');
+      }),
     ...(['light', 'dark', 'system'] as const)
       .filter((one) => one !== theme)
       .map((one) => action(themeActions[one], () => chooseTheme(one), 'appearance mode')),

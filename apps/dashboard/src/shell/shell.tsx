@@ -6,7 +6,7 @@ import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun,
 import { Dialog } from 'radix-ui';
 import { Fragment, useEffect, useRef, useState } from 'react';
 import { accountQuery, balanceQuery, capabilitiesQuery } from '../api/queries.ts';
-import { formatBalance } from '../format/format.ts';
+import { formatBalance, formatExactUsd } from '../format/format.ts';
 import { type SignedInUser, signInMethodsQuery, useSignedIn, useSignOut } from '../session/session.ts';
 import { Button, buttonClass, IconButton } from '../ui/button.tsx';
 import { usePart } from '../ui/lazy-page.ts';
@@ -14,6 +14,7 @@ import { Menu } from '../ui/menu.tsx';
 import { useAnnounceError } from '../ui/toasts.tsx';
 import {
   ChosenWorkspaceProvider,
+  otherOwnerOf,
   useChosenWorkspace,
   useShownWorkspace,
   useWorkspace,
@@ -233,18 +234,22 @@ function WorkspaceMenu() {
       trigger={
         <Button look="quiet" small className="min-w-0 shrink">
           <span className="sr-only">Workspace:</span>
-          <span title={workspace.name} className="max-w-36 truncate sm:max-w-56">
+          <span title={workspace.name} className="max-w-36 truncate text-left sm:max-w-56">
             {workspace.name}
+            {otherOwnerOf(workspace) !== undefined && (
+              <span className="block truncate text-xs font-normal text-muted">{otherOwnerOf(workspace)}</span>
+            )}
           </span>
           <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-muted" />
         </Button>
       }
       groups={[
-        workspaces.map(({ id, name }) => ({
-          id,
-          label: name,
-          checked: id === workspace.id,
-          onSelect: () => open(id),
+        workspaces.map((one) => ({
+          id: one.id,
+          label: one.name,
+          note: otherOwnerOf(one),
+          checked: one.id === workspace.id,
+          onSelect: () => open(one.id),
         })),
         [
           {
@@ -266,7 +271,7 @@ function Balance() {
   return (
     <Link
       to="/billing"
-      title="Available balance"
+      title={`Available balance: ${formatExactUsd(balance.available)}${balance.reserved > 0 ? `, besides ${formatExactUsd(balance.reserved)} held for running requests` : ''}`}
       className={clsx(
         'rounded-lg px-2 py-1 text-sm font-medium tabular-nums hover:bg-raised',
         balance.available <= 0 && 'bg-warn-soft text-warn',

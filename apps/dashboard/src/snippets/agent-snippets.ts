@@ -28,6 +28,10 @@ const otherAgents: readonly AgentFacts[] = [
 export const isHere = (origin: string): boolean =>
   /^https?:\/\/(?:localhost|127(?:\.\d+){3}|\[::1\])(?::|$)/.test(origin);
 
+/** The command of the client. A person whose machine runs the service has the folder of Sotto, and it works there. */
+export const sottoCommand = (confidentialOrigin: string): string =>
+  isHere(confidentialOrigin) ? 'npm run -s sotto --' : 'sotto';
+
 /** Commands that run a coding agent through the private flow; Cursor can only use compatibility mode. */
 export const agentSnippets = (facts: SnippetFacts): readonly Snippet[] => [
   ...mainAgents.map((agent) => runSnippet(agent, facts)),
@@ -47,11 +51,11 @@ function runSnippet({ id, name, install }: AgentFacts, facts: SnippetFacts): Sni
   return {
     id,
     name,
-    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. A conversation stays with the provider whose cache has it, unless you add --warm-caches off. --max-cost 5 limits the run to 5 USD, and --bill bill.json writes what each chat cost. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine. Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package`,
+    text: `Private flow: sotto verifies the broker, then runs ${name} in your terminal. A conversation stays with the provider whose cache has it, unless you add --warm-caches off. --max-cost 5 limits the run to 5 USD, and --bill bill.json writes what each chat cost. With --prove-tool-calls the agent gets only tool calls that a receipt proves. With --redact, most names and secrets are replaced before they leave your machine. ${isHere(confidentialOrigin) ? 'Run it in the folder of Sotto. In the folder of your own project, type npm --prefix SOTTO run -s sotto, where SOTTO is the path of that folder.' : 'Install sotto from a checkout first: npm run package && npm install -g ./packages/client/dist/package'}`,
     code: `${install}
 export BASE_URL=${confidentialOrigin}/v1
 export CONTROL_URL=${controlOrigin}/v1
 export INFERENCE_KEY=${key}
-sotto run ${id} --model ${model}${isHere(confidentialOrigin) ? ' --allow-simulated' : ''}`,
+${sottoCommand(confidentialOrigin)} run ${id} --model ${model}${isHere(confidentialOrigin) ? ' --allow-simulated' : ''}`,
   };
 }

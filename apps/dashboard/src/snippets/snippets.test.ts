@@ -10,7 +10,7 @@ const facts = {
 const here = { ...facts, controlOrigin: 'http://127.0.0.1:4000', confidentialOrigin: 'http://127.0.0.1:4001' };
 
 it('says beside the command of each agent how to end warm caches, limit a run and get its bill', () => {
-  const texts = makeSnippets(facts).flatMap(({ text, code }) => (code.includes('sotto run') ? [text] : []));
+  const texts = makeSnippets(facts).flatMap(({ text, code }) => (code.includes('sotto run ') ? [text] : []));
   expect(texts.length).toBeGreaterThan(5);
   for (const text of texts)
     for (const option of ['--warm-caches off', '--max-cost', '--bill']) expect(text).toContain(option);
@@ -34,7 +34,7 @@ it('has one snippet for each id', () => {
 });
 
 it.each([
-  ['claude', 'sotto run claude --model acme/small --allow-simulated'],
+  ['claude', 'npm run -s sotto -- run claude --model acme/small --allow-simulated'],
   ['client', 'allowSimulated: true'],
 ])('the snippet %s accepts simulated evidence on this machine alone', (id, words) => {
   const codeOf = (at: typeof facts) => makeSnippets(at).find((snippet) => snippet.id === id)?.code ?? '';

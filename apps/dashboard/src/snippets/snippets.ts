@@ -118,9 +118,9 @@ export const ticketSnippet = (facts: TicketSnippetFacts): Snippet => {
     id: 'private',
     name: 'curl, private',
     text,
-    code: `TICKET=$(curl -sSf ${controlOrigin}/v1/inference/tickets \\
+    code: `TICKET=$(curl -sS ${controlOrigin}/v1/inference/tickets \\
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-  -d '${JSON.stringify(ticket)}' | sed -n 's/.*"ticket":"\\([^"]*\\)".*/\\1/p')
+  -d '${JSON.stringify(ticket)}' | sed -n -e 's/.*"ticket":"\\([^"]*\\)".*/\\1/p' -e t -e 'w /dev/stderr')
 curl ${confidentialOrigin}/v1${path}${more} \\
   -H "x-router-ticket: $TICKET" -H 'content-type: application/json' \\
   -d '${JSON.stringify(body)}'`,

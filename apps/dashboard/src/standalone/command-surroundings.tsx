@@ -20,6 +20,8 @@ export function commandSurroundings(controlOrigin: string): Surroundings {
     unseenTlsKey: 'The connection has no TLS, as only on one machine, so no key was compared.',
     scriptNote: 'The script of this page comes from the sotto command on this machine, not from control.',
     // The page of control that verifies is a page of control again.
+    // The command verifies the broker, and has no evidence about control.
+    isOneProcess: false,
     linkTo: (page, text) => (page === '/verify' ? null : dashboardLink(page, text)),
     linkToError: (row, text) => dashboardLink(`/guides/reference/errors#${row}`, text),
     onCharged: () => {},

@@ -18,6 +18,9 @@ export interface DialogProps {
   readonly children: ReactNode;
 }
 
+/** Takes the focus in place of the button that closes the dialog. */
+const firstField = 'input:checked, input:not([type=radio]), select, textarea';
+
 /** A modal dialog. Escape and a press outside close it. */
 export function Dialog({ onClose, isBusy = false, title, description, wide = false, children }: DialogProps) {
   const focusReturn = useFocusReturn();
@@ -27,6 +30,13 @@ export function Dialog({ onClose, isBusy = false, title, description, wide = fal
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
           {...focusReturn}
+          onOpenAutoFocus={(event) => {
+            focusReturn.onOpenAutoFocus();
+            const field = (event.currentTarget as HTMLElement).querySelector<HTMLElement>(firstField);
+            if (field === null) return;
+            event.preventDefault();
+            field.focus();
+          }}
           className={clsx(panel, wide ? 'sm:max-w-3xl' : 'sm:max-w-lg')}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
         >

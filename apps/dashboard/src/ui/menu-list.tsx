@@ -7,6 +7,8 @@ interface MenuItem {
   /** Tells it apart from others with this label. */
   readonly id?: string;
   readonly label: string;
+  /** Under the label. */
+  readonly note?: string | undefined;
   readonly icon?: ReactNode;
   readonly onSelect: () => void;
   readonly danger?: boolean;
@@ -81,6 +83,7 @@ export function MenuList({ trigger, heading, groups, onOpen, align = 'end', ...b
                   {item.icon}
                   <span title={item.label} className="min-w-0 flex-1 truncate">
                     {item.label}
+                    {item.note !== undefined && <span className="block truncate text-sm text-muted">{item.note}</span>}
                   </span>
                   {item.checked === true && <Check aria-label="in use" className="size-4 text-accent" />}
                 </DropdownMenu.Item>

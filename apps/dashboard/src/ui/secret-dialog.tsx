@@ -17,6 +17,8 @@ export interface Secret {
   readonly before?: ReactNode;
   /** What may be done with it. */
   readonly note: ReactNode;
+  /** Under the note, such as how to use it. */
+  readonly after?: ReactNode;
 }
 
 interface SecretDialogProps extends Omit<FormDialogProps, 'disabled' | 'showsErrors'> {
@@ -74,7 +76,14 @@ interface ShownProps {
 }
 
 /** Shows a secret. It cannot be shown again. */
-function Shown({ secret: { noun, text, before, note }, isCopied, isWarned, onCopied, onDone, onClose }: ShownProps) {
+function Shown({
+  secret: { noun, text, before, note, after },
+  isCopied,
+  isWarned,
+  onCopied,
+  onDone,
+  onClose,
+}: ShownProps) {
   return (
     <div className="space-y-4">
       {before}
@@ -88,6 +97,7 @@ function Shown({ secret: { noun, text, before, note }, isCopied, isWarned, onCop
         </div>
       )}
       <p className="text-sm text-muted">{note}</p>
+      {after}
       {isWarned && text !== undefined ? (
         <Notice tone="warn">
           <p className="mb-3">{`You have not copied the ${noun}. After you close this, it cannot be shown again.`}</p>

@@ -33,8 +33,5 @@ export const throwShown = (error: unknown): never => {
   throw shownError(error);
 };
 
-/** Whether the user agreed to send content on simulated evidence, which is accepted on this machine only. */
-export const simulationAllowed = makeTabState(false);
-
 /** Measurements that the user typed to accept them in this tab instead of those of the build. */
 export const ownPins = makeTabState<ClientPins | undefined>(undefined);

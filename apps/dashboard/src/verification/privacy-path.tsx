@@ -4,6 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 import { type Way, ways } from '../pages/playground/playground-search.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Tabs } from '../ui/tabs.tsx';
+import { oneProcessSentence, useOneProcess } from './one-process.tsx';
 
 /** Each privacy mode in words. */
 export const wayWords: Readonly<Record<Way, { readonly label: string; readonly text: string }>> = {
@@ -81,6 +82,8 @@ export interface Mark {
 interface PrivacyPathProps {
   readonly label: string;
   readonly way: Way;
+  /** Whether one process runs control and the broker. */
+  readonly isOneProcess: boolean;
   /** Replaces a title, such as by the name of the provider. */
   readonly names?: Partial<Record<Place, string>>;
   readonly marks?: Partial<Record<Place, Mark>>;
@@ -99,7 +102,7 @@ const at: Readonly<Record<Place, string>> = {
  * The picture of a request: identity goes to control on one path, content to broker and provider on the other. A box with
  * evidence is a button that opens it.
  */
-export function PrivacyPath({ label, way, names = {}, marks = {}, evidence }: PrivacyPathProps) {
+export function PrivacyPath({ label, way, isOneProcess, names = {}, marks = {}, evidence }: PrivacyPathProps) {
   const [opened, setOpened] = useState<Place>();
   const id = useId();
   return (
@@ -166,7 +169,14 @@ export function PrivacyPath({ label, way, names = {}, marks = {}, evidence }: Pr
             </li>
           );
         })}
-        <li className="text-xs text-muted @xl:col-start-3 @xl:row-start-1 @xl:pl-24">{shared[way]}</li>
+        <li
+          className={clsx(
+            'text-xs @xl:col-start-3 @xl:row-start-1 @xl:pl-24',
+            isOneProcess ? 'text-warn' : 'text-muted',
+          )}
+        >
+          {isOneProcess ? oneProcessSentence : shared[way]}
+        </li>
       </ol>
       {evidence !== undefined && (
         <div
@@ -183,6 +193,7 @@ export function PrivacyPath({ label, way, names = {}, marks = {}, evidence }: Pr
 /** The same picture for each privacy mode. */
 export function ThreeModes() {
   const [way, setWay] = useState<Way>('private');
+  const isOneProcess = useOneProcess();
   return (
     <section className="min-w-0">
       <h2 className="mb-3 text-lg font-semibold tracking-tight">Who learns what</h2>
@@ -196,7 +207,7 @@ export function ThreeModes() {
           content: (
             <>
               <p className="mb-3 text-sm text-muted">{wayWords[value].text}</p>
-              <PrivacyPath label={wayWords[value].label} way={value} />
+              <PrivacyPath label={wayWords[value].label} way={value} isOneProcess={isOneProcess} />
             </>
           ),
         }))}

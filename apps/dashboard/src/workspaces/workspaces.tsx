@@ -17,6 +17,10 @@ const byOwner = (workspaces: readonly WorkspaceAnswer[]): WorkspaceAnswer[] =>
   workspaces.toSorted((one, other) => placeOf(one) - placeOf(other));
 const placeOf = ({ is_default, role }: WorkspaceAnswer): number => (is_default ? 0 : role === 'owner' ? 1 : 2);
 
+/** The owner of another person's workspace, which may have the name of one's own. Undefined for one's own. */
+export const otherOwnerOf = ({ role, owner_email }: WorkspaceAnswer): string | undefined =>
+  role === 'owner' ? undefined : (owner_email ?? undefined);
+
 interface ChosenWorkspace {
   /** The workspace that pages show; undefined until the list is loaded. */
   readonly workspace: WorkspaceAnswer | undefined;

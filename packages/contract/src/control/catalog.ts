@@ -8,6 +8,11 @@ export const capabilitiesAnswerSchema = z.strictObject({
   speech_synthesis: z.strictObject({ enabled: z.boolean() }),
   connected_apps: z.strictObject({ enabled: z.boolean() }),
   anonymous_wallets: z.strictObject({ enabled: z.boolean() }),
+  separate_processes: z.strictObject({
+    enabled: z
+      .boolean()
+      .describe('Whether control and the broker run apart. False: one process has both in its memory, for evaluation.'),
+  }),
 });
 export type CapabilitiesAnswer = z.infer<typeof capabilitiesAnswerSchema>;
 
@@ -114,6 +119,7 @@ export const catalogContracts = contracts({
         speech_synthesis: { enabled: true },
         connected_apps: { enabled: false },
         anonymous_wallets: { enabled: false },
+        separate_processes: { enabled: true },
       },
     },
   },

@@ -13,6 +13,10 @@ export const workspaceAnswerSchema = z.strictObject({
   name: z.string(),
   is_default: z.boolean(),
   role: workspaceRole,
+  owner_email: z
+    .string()
+    .nullable()
+    .describe("The owner's address. Null if the owner's account has no user who signs in."),
   created_at: instant,
 });
 export type WorkspaceAnswer = z.infer<typeof workspaceAnswerSchema>;

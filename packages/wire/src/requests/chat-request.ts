@@ -75,17 +75,44 @@ export const chatRequestSchema = z
     model: modelIdField.describe(modelNote),
     models: modelsField.nullish().describe('Models to fall back to. At most 3, and `model` counts as the first.'),
     messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
-    temperature: z.number().min(0).max(2).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
+    temperature: z.number().min(0).max(2).nullish().describe('How freely tokens are chosen: 0 takes the likeliest.'),
+    top_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .describe('Chooses among the likeliest tokens whose probabilities add up to this.'),
     stop: z
       .union([contentSchema, z.array(contentSchema).max(16)], { error: 'must be a string or up to 16 strings' })
       .nullish(),
-    seed: seedSchema.nullish(),
-    frequency_penalty: z.number().min(-2).max(2).nullish(),
-    presence_penalty: z.number().min(-2).max(2).nullish(),
-    repetition_penalty: z.number().min(0).max(2).nullish(),
-    top_k: z.int().min(0).max(1_000_000_000).nullish(),
-    min_p: z.number().min(0).max(1).nullish(),
+    seed: seedSchema
+      .nullish()
+      .describe('A 64-bit integer. Some providers repeat an answer to the same seed and request.'),
+    frequency_penalty: z
+      .number()
+      .min(-2)
+      .max(2)
+      .nullish()
+      .describe('Above 0, a token is less likely the more often it has occurred.'),
+    presence_penalty: z
+      .number()
+      .min(-2)
+      .max(2)
+      .nullish()
+      .describe('Above 0, a token is less likely once it has occurred.'),
+    repetition_penalty: z
+      .number()
+      .min(0)
+      .max(2)
+      .nullish()
+      .describe('Above 1, tokens of prompt and answer are less likely to repeat. 1 changes nothing.'),
+    top_k: z.int().min(0).max(1_000_000_000).nullish().describe('Chooses among this many of the likeliest tokens.'),
+    min_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .describe('Leaves out tokens whose probability is below this share of the likeliest one’s.'),
     max_tokens: outputTokens.nullish().describe('The same as `max_completion_tokens`. Different values are refused.'),
     max_completion_tokens: outputTokens.nullish(),
     stream: z.boolean().nullish().describe('Send the answer as server-sent events.'),
@@ -97,7 +124,7 @@ export const chatRequestSchema = z
     reasoning_effort: reasoningEffortSchema.nullish().describe('How much to reason. Each model has its own levels.'),
     reasoning: reasoningSchema.nullish(),
     provider: providerPolicySchema.nullish().describe(providerNote),
-    user: z.string().max(256).nullish().describe('Accepted and not forwarded to providers.'),
+    user: z.string().max(256).nullish().describe('Forwarded to the provider, which can link your requests by it.'),
     modalities: z
       .array(z.literal('text', { error: 'must be `text`: no other output is produced here' }))
       .max(16)

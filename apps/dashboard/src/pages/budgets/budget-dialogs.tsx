@@ -1,9 +1,15 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
 import type { BudgetAnswer, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
+import { preferredModel } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { budgetsQuery } from '../../api/budgets.ts';
+import { previewQuery } from '../../api/preferences.ts';
+import { modelsQuery } from '../../api/queries.ts';
+import { newestRequestQuery } from '../../api/usage.ts';
 import { type FormFields, useForm } from '../../api/use-form.ts';
-import { formatUsd } from '../../format/format.ts';
+import { formatUsd, readUsd } from '../../format/format.ts';
+import { isOffered } from '../../models/model-options.ts';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { keysWithout, tagsWithout } from './budget-rules.ts';
@@ -13,13 +19,38 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-const LimitField = ({ form }: { form: FormFields<{ limit_usd: number }> }) => (
-  <TextField
-    {...form.text('limit_usd')}
-    label="Limit ($ per month)"
-    hint="Counts the whole present month (UTC). 0 stops all requests that cost something."
-  />
-);
+interface LimitFieldProps {
+  readonly form: FormFields<{ limit_usd: number }>;
+  readonly workspace: WorkspaceAnswer;
+}
+
+/** The limit, with a warning if it is below what one request to the usual model sets aside before it starts. */
+function LimitField({ form, workspace }: LimitFieldProps) {
+  const field = form.text('limit_usd');
+  const { data: newest } = useQuery(newestRequestQuery({ workspace_id: workspace.id }));
+  const { data: models = [] } = useQuery(modelsQuery);
+  const model =
+    newest?.model ?? preferredModel(models.filter((one) => one.model_type === 'text' && isOffered(one)))?.id ?? '';
+  const asked = { model, prompt_tokens: 0, workspace_id: workspace.id };
+  const { data: preview } = useQuery({ ...previewQuery(asked), enabled: model !== '', retry: false });
+  const [limit, hold] = [readUsd(field.value), preview?.hold_usd];
+  const isBelow = limit != null && limit > 0 && hold != null && limit < hold;
+  return (
+    <TextField
+      {...field}
+      label="Limit ($ per month)"
+      hint={
+        isBelow ? (
+          <span className="text-warn">
+            {`A request to ${model} first sets ${formatUsd(hold)} aside, unless it states max_tokens. Below that, it is refused.`}
+          </span>
+        ) : (
+          'Counts the whole present month (UTC). 0 stops all requests that cost something.'
+        )
+      }
+    />
+  );
+}
 
 interface NewBudgetDialogProps extends DialogProps {
   readonly budgets: readonly BudgetAnswer[];
@@ -82,7 +113,7 @@ export function NewBudgetDialog({ workspace, budgets, members, keys, onClose }: 
           choices={freeKeys.map(({ id, name, preview }) => ({ value: id, label: `${name} (${preview})` }))}
         />
       )}
-      <LimitField form={form} />
+      <LimitField form={form} workspace={workspace} />
     </FormDialog>
   );
 }
@@ -113,7 +144,7 @@ export function ChangeBudgetDialog({ workspace, budget, owner, onClose }: Change
       action="Save"
       onClose={onClose}
     >
-      <LimitField form={form} />
+      <LimitField form={form} workspace={workspace} />
     </FormDialog>
   );
 }

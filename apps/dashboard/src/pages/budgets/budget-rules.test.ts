@@ -1,6 +1,7 @@
 import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
+import type { RefusalKind } from '@sotto/wire';
 import { expect, it } from 'vitest';
-import { afterRemoval, ownerOf, projectedUsd, shareOf } from './budget-rules.ts';
+import { afterRemoval, ownerOf, projectedUsd, refusedBy, shareOf } from './budget-rules.ts';
 
 const budget: BudgetAnswer = {
   ...{ id: 'b', scope: 'workspace', member_id: null, key_id: null, tag: null, limit_usd: 100, spent_usd: 20 },
@@ -61,4 +62,22 @@ it('says that a member whose budget is removed has the default one, if there is 
     expect(afterRemoval(each, loaded)).toBe(unlimited);
   expect(afterRemoval(member, { ...loaded, settings: { member_budget_usd: null } })).toBe(unlimited);
   expect(afterRemoval(member, { ...loaded, settings: undefined })).toBe('this limit then applies no more');
+});
+
+it('counts the requests that a budget refused, by the keys that it limits', () => {
+  const refusal = (kind: RefusalKind, key_id: string, count: number) =>
+    ({ kind, key_id, count, hour: '2026-11-30T10:00:00Z', status: 402 }) as const;
+  const keys = [
+    { id: 'k', created_by: 'm', tag: 'ci' },
+    { id: 'l', created_by: 'n', tag: null },
+  ];
+  const refusals = [
+    ...[refusal('workspace_budget', 'k', 1), refusal('workspace_budget', 'l', 2), refusal('balance', 'k', 4)],
+    ...[refusal('member_budget', 'l', 8), refusal('tag_budget', 'k', 16), refusal('key_budget', 'k', 32)],
+  ];
+  expect(refusedBy(budget, refusals, keys)).toBe(3);
+  expect(refusedBy({ ...budget, scope: 'member', member_id: 'n' }, refusals, keys)).toBe(8);
+  expect(refusedBy({ ...budget, scope: 'member', member_id: 'm' }, refusals, keys)).toBe(0);
+  expect(refusedBy({ ...budget, scope: 'tag', tag: 'ci' }, refusals, keys)).toBe(16);
+  expect(refusedBy({ ...budget, scope: 'key', key_id: 'k' }, refusals, keys)).toBe(32);
 });

@@ -1,4 +1,5 @@
 import type { KeyAnswer } from '@sotto/contract/control/keys';
+import type { RefusalsAnswer } from '@sotto/contract/control/usage';
 import { isRoleAtLeast, type WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import type { BudgetAnswer, BudgetSettingsAnswer, WorkspaceMemberAnswer } from '@sotto/contract/control/workspaces';
 import { formatUsd } from '../../format/format.ts';
@@ -12,6 +13,20 @@ const nearShare = 0.8;
 
 /** How much of a budget is used. */
 export const shareOf = ({ limit_usd: limit, spent_usd: spent }: BudgetAnswer): Used => usedOf(limit, spent, nearShare);
+
+/** How many of these refused requests the budget refused. Keys count for the tags that they have now. */
+export const refusedBy = (
+  { scope, member_id: member, key_id: key, tag }: Pick<BudgetAnswer, 'scope' | 'member_id' | 'key_id' | 'tag'>,
+  refusals: RefusalsAnswer['data'],
+  keys: readonly Pick<KeyAnswer, 'id' | 'created_by' | 'tag'>[],
+): number => {
+  const limited = keys.filter((one) =>
+    member !== null ? one.created_by === member : key !== null ? one.id === key : tag === null || one.tag === tag,
+  );
+  return refusals
+    .filter(({ kind, key_id }) => kind === `${scope}_budget` && limited.some(({ id }) => id === key_id))
+    .reduce((sum, { count }) => sum + count, 0);
+};
 
 const dayMs = 86_400_000;
 

@@ -4,7 +4,7 @@ import { Pencil, Trash2 } from 'lucide-react';
 import { budgetSettingsQuery, budgetsQuery } from '../../api/budgets.ts';
 import { call } from '../../api/call.ts';
 import { membersQuery } from '../../api/queries.ts';
-import { formatUsd, type UsdDigits, usdDigitsOf } from '../../format/format.ts';
+import { formatCountOf, formatUsd, type UsdDigits, usdDigitsOf } from '../../format/format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { asking } from '../../ui/dialog.tsx';
 import { type RowAction, Rows } from '../../ui/resource.tsx';
@@ -18,6 +18,8 @@ interface BudgetTableProps {
   readonly workspace: WorkspaceAnswer;
   readonly budgets: readonly BudgetAnswer[];
   readonly names: Names;
+  /** How many requests a budget refused in the last 24 hours. */
+  readonly refusedOf: (budget: BudgetAnswer) => number;
   /** Whether this member can change budgets. */
   readonly manages: boolean;
 }
@@ -25,7 +27,7 @@ interface BudgetTableProps {
 const scopeNames = { member: 'Member', tag: 'Tag', key: 'Key' } as const;
 
 /** The budgets with what this month has cost, and where it leads. */
-export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableProps) {
+export function BudgetTable({ workspace, budgets, names, refusedOf, manages }: BudgetTableProps) {
   const columns: readonly Column<BudgetAnswer>[] = [
     {
       title: 'Budget',
@@ -41,7 +43,13 @@ export function BudgetTable({ workspace, budgets, names, manages }: BudgetTableP
     },
     {
       title: 'Spent this month',
-      cell: (budget, rows) => <Spent budget={budget} digits={usdDigitsOf(rows.map(({ spent_usd }) => spent_usd))} />,
+      cell: (budget, rows) => (
+        <Spent
+          budget={budget}
+          digits={usdDigitsOf(rows.map(({ spent_usd }) => spent_usd))}
+          refused={refusedOf(budget)}
+        />
+      ),
       sortBy: (budget) => shareOf(budget).share,
     },
     {
@@ -99,7 +107,13 @@ function Removed({ workspace, budget, owner }: { workspace: WorkspaceAnswer; bud
   return <span className="break-words">{`${owner}: ${afterRemoval(budget, { settings, members })}.`}</span>;
 }
 
-function Spent({ budget, digits }: { budget: BudgetAnswer; digits: UsdDigits }) {
+interface SpentProps {
+  readonly budget: BudgetAnswer;
+  readonly digits: UsdDigits;
+  readonly refused: number;
+}
+
+function Spent({ budget, digits, refused }: SpentProps) {
   const { share, state } = shareOf(budget);
   return (
     <span className="inline-block w-48 max-w-full space-y-1 text-sm">
@@ -112,6 +126,12 @@ function Spent({ budget, digits }: { budget: BudgetAnswer; digits: UsdDigits }) 
         <Badge tone={state === 'reached' ? 'danger' : 'warn'}>
           {state === 'reached' ? 'Used up' : 'Nearly used up'}
         </Badge>
+      )}
+      {refused > 0 && (
+        <span className="block text-muted">
+          {`${formatCountOf(refused, 'request')} refused in the last 24 hours.`}
+          {state !== 'reached' && ' A request first sets its highest cost aside, which was more than is left.'}
+        </span>
       )}
     </span>
   );

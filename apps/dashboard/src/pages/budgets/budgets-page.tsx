@@ -1,14 +1,15 @@
-import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
+import type { BudgetAnswer, WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery } from '@tanstack/react-query';
 import { budgetsQuery } from '../../api/budgets.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { membersQuery } from '../../api/queries.ts';
+import { newRefusalsQuery } from '../../api/usage.ts';
 import { formatMonth } from '../../format/format.ts';
 import { Resource } from '../../ui/resource.tsx';
 import { Page } from '../../ui/surface.tsx';
 import { useWorkspace, WorkspaceLoading } from '../../workspaces/workspaces.tsx';
 import { NewBudgetDialog } from './budget-dialogs.tsx';
-import { maySetBudgets } from './budget-rules.ts';
+import { maySetBudgets, refusedBy } from './budget-rules.ts';
 import { BudgetTable } from './budget-table.tsx';
 import { SettingsCard } from './settings-card.tsx';
 import { AlertsCard } from './webhook-card.tsx';
@@ -30,10 +31,12 @@ function Budgets({ workspace }: { workspace: WorkspaceAnswer }) {
   const budgets = useQuery(budgetsQuery(workspace.id));
   const { data: members } = useQuery(membersQuery(workspace.id));
   const { data: keys } = useQuery(keysQuery(workspace.id));
+  const { data: refusals } = useQuery({ ...newRefusalsQuery(workspace.id), enabled: manages });
   const names = {
     members: members && new Map(members.map(({ account_id, email }) => [account_id, email ?? account_id])),
     keys: keys && new Map(keys.map(({ id, name }) => [id, name])),
   };
+  const refusedOf = (budget: BudgetAnswer) => refusedBy(budget, refusals?.data ?? [], keys ?? []);
   const dialog = (onClose: () => void) => (
     <NewBudgetDialog
       workspace={workspace}
@@ -72,7 +75,9 @@ function Budgets({ workspace }: { workspace: WorkspaceAnswer }) {
         title: first && formatMonth(first.month),
         lead: 'Charges so far, without running requests. The month ends at midnight UTC.',
       })}
-      rows={(rows) => <BudgetTable workspace={workspace} budgets={rows} names={names} manages={manages} />}
+      rows={(rows) => (
+        <BudgetTable workspace={workspace} budgets={rows} names={names} refusedOf={refusedOf} manages={manages} />
+      )}
     />
   );
 }

@@ -1,4 +1,4 @@
-import { isHere } from '../../snippets/agent-snippets.ts';
+import { isHere, sottoCommand } from '../../snippets/agent-snippets.ts';
 
 /** The values of a deployment and its reader that commands need. */
 export interface Deployment {
@@ -19,7 +19,7 @@ export function forDeployment(text: string, deployment: Deployment): string {
   const filled = Object.entries(models).reduce((rest, [shown, own]) => rest.replaceAll(shown, own), text);
   // Only a broker on the reader's machine may have simulated evidence.
   const strict = isHere(confidentialOrigin)
-    ? filled
+    ? inCheckout(filled, sottoCommand(confidentialOrigin))
     : filled.replaceAll(' --allow-simulated', '').replace(/^ *allowSimulated: true,.*\n/gm, '');
   return strict
     .replace(/^```sh\nsource \.sotto\/env\n([\s\S]*?)^```$/gm, (_, code: string) => {
@@ -32,6 +32,12 @@ export function forDeployment(text: string, deployment: Deployment): string {
       return used.length === 0 ? line : `${line}\n\n\`\`\`sh\n${exportsOf(used, values)}\`\`\``;
     });
 }
+
+/** A person whose machine runs the service has the folder of Sotto, where the command works. */
+const inCheckout = (text: string, command: string): string =>
+  text
+    .replace(/^Get the package of the command from .*$/m, `Run the command in the folder of Sotto, as \`${command}\`.`)
+    .replace(/^(.*\| | *)sotto (?=[a-z])/gm, `$1${command} `);
 
 const valuesOf = ({ controlOrigin, confidentialOrigin, key, email }: Deployment): Readonly<Record<string, string>> => ({
   BASE_URL: `${confidentialOrigin}/v1`,

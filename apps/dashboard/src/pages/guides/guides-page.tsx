@@ -55,7 +55,11 @@ const listId = 'all-guides';
 /** All guides, or those that a search finds. On narrow screens it stands below the first page until someone searches. */
 function GuideList({ isChosen }: { isChosen: boolean }) {
   const { q = '' } = useSearch({ strict: false });
-  const groups = grouped(findGuides(q));
+  const found = findGuides(q);
+  const placeOf = ({ pages }: GuideGroup): number => Math.min(...pages.map((page) => found.indexOf(page)));
+  const all = grouped(found);
+  // The group with the best guide comes first.
+  const groups = q === '' ? all : all.toSorted((left, right) => placeOf(left) - placeOf(right));
   const ofUsers = groups.filter(({ isOfUsers }) => isOfUsers);
   const others = groups.filter(({ isOfUsers }) => !isOfUsers);
   return (

@@ -99,6 +99,14 @@ it('a guide has the addresses of the deployment, and the key of its reader', () 
   expect(routing).toContain('export CONTROL_URL=https://control.acme.example/v1\nexport EMAIL=ann@acme.example\n');
 });
 
+it('a guide has the command of the checkout for a person whose machine runs the service', () => {
+  const here = { ...deployment, confidentialOrigin: 'http://127.0.0.1:4001' };
+  const text = forDeployment(guideAt('use/private-client')?.text ?? '', here);
+  expect(text).toContain('Run the command in the folder of Sotto, as `npm run -s sotto --`.');
+  expect(text).toContain("echo 'Hello there' | npm run -s sotto -- chat --model acme/small --allow-simulated\n");
+  expect(ofUsers.flatMap(({ text: own }) => forDeployment(own, here).match(/^ *sotto [a-z].*/gm) ?? [])).toEqual([]);
+});
+
 it('a guide lists its sections', () => {
   expect(sectionsOf('# One\n## Two `words`\n### Three\n## Four')).toEqual([
     { id: 'two-words', title: 'Two words' },

@@ -76,12 +76,16 @@ export const sectionsOf = (text: string): readonly { readonly id: string; readon
       : [],
   );
 
-/** The guides in which all typed words occur; those with them in their title come first. */
+/** The guides in which all typed words occur: first those with them in their title, then those that have them most often. */
 export function findGuides(typed: string): readonly Guide[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
   const found = guides.filter(({ path, title, text }) => path !== index && has(`${title} ${text}`));
-  return [...found.filter(({ title }) => has(title)), ...found.filter(({ title }) => !has(title))];
+  const times = ({ text }: Guide): number =>
+    words.reduce((sum, word) => sum + text.toLowerCase().split(word).length - 1, 0);
+  return words.length === 0
+    ? found
+    : found.toSorted((left, right) => Number(has(right.title)) - Number(has(left.title)) || times(right) - times(left));
 }
 
 /** Where a link of a guide leads: to another guide, or undefined for a file that only the repository has. */

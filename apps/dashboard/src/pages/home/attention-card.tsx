@@ -11,7 +11,7 @@ import { Card } from '../../ui/surface.tsx';
 import { billingSettingsQuery, monthlyGrantQuery } from '../billing/billing.ts';
 import { type Concern, concernsOf, type Funds } from './attention.ts';
 import { homeSums } from './home-queries.ts';
-import { dailyRate, daysLeft } from './overview-figures.ts';
+import { dailyRate, daysLeft, type Ends } from './overview-figures.ts';
 
 /** The balance that pays for a workspace, for its owner. Undefined for others, and until it is loaded. */
 export function useFunds({ id, role }: WorkspaceAnswer): Funds | undefined {
@@ -38,10 +38,11 @@ interface AttentionCardProps {
   readonly funds: Funds | undefined;
   /** The models in use, the most used first; undefined until they are known. */
   readonly models: readonly string[] | undefined;
+  readonly ends: Ends;
 }
 
 /** A line for each thing that needs attention, or a sentence that nothing does. */
-export function AttentionCard({ workspace, funds, models }: AttentionCardProps) {
+export function AttentionCard({ workspace, funds, models, ends }: AttentionCardProps) {
   const user = useSignedIn();
   const methods = useQuery(signInMethodsQuery);
   const account = useQuery(accountQuery);
@@ -67,6 +68,7 @@ export function AttentionCard({ workspace, funds, models }: AttentionCardProps) 
       keys: keys.data && new Map(keys.data.map(({ id, name }) => [id, name])),
     },
     isUnconfirmed: user?.emailVerified === false && methods.data !== undefined && methods.data.mail !== 'none',
+    ends,
     measured: (models ?? []).map((model) => ({ model, routes: measurements.data?.get(model) ?? [] })),
   });
   if (concerns.length === 0 && !isKnown) return null;
@@ -101,7 +103,11 @@ function ConcernLine({ concern: { tone, text, action, to, model } }: { concern: 
       {icons[tone]}
       <span className="flex min-w-0 flex-1 flex-wrap justify-between gap-x-6">
         <span className="min-w-0 wrap-anywhere">{text}</span>
-        {model === undefined ? (
+        {to === '/usage' ? (
+          <Link to={to} search={{ view: 'requests', range: '7d', status: 'failed' }} className={linkClass}>
+            {action}
+          </Link>
+        ) : model === undefined ? (
           <Link to={to} className={linkClass}>
             {action}
           </Link>

@@ -9,7 +9,7 @@ const at = '2026-03-01T00:00:00Z';
 const names = { members: new Map([['ben', 'ben@people.example']]), keys: new Map([['k1', 'laptop']]) };
 const calm: AttentionFacts = {
   ...{ now, role: 'admin', ownAccountId: undefined, funds: undefined, budgets: [], keys: [], names },
-  ...{ isUnconfirmed: false, measured: [] },
+  ...{ isUnconfirmed: false, ends: { requests: 100, failed: 4 }, measured: [] },
 };
 const texts = (facts: Partial<AttentionFacts>): readonly string[] =>
   concernsOf({ ...calm, ...facts }).map(({ tone, text }) => `${tone}: ${text}`);
@@ -44,6 +44,14 @@ it('says nothing where nothing needs attention', () => {
   const funds: Funds = { availableUsd: 9, daysLeft: 9, isLow: false, topUpProblem: undefined, renewsAt: undefined };
   const fine = { funds, budgets: [budget(50, 10)], keys: [key('a', { credit_limit_usd: 5, spent_usd: 1 })] };
   expect(texts({ ...fine, role: 'owner', ownAccountId: 'ann' })).toEqual([]);
+});
+
+it('names failed requests from five and a tenth of all on, to those who may see them', () => {
+  const line = ['warn: 5 of 12 requests of the last seven days failed.'];
+  expect(texts({ ends: { requests: 12, failed: 5 } })).toEqual(line);
+  expect(texts({ ends: { requests: 12, failed: 5 }, role: 'viewer' })).toEqual([]);
+  expect(texts({ ends: { requests: 4, failed: 4 } })).toEqual([]);
+  expect(texts({ ends: { requests: 51, failed: 5 } })).toEqual([]);
 });
 
 describe('funds', () => {

@@ -5,6 +5,7 @@ import type { BudgetAnswer } from '@sotto/contract/control/workspaces';
 import { dayMs } from '../../format/days.ts';
 import {
   formatBalance,
+  formatCount,
   formatCountOf,
   formatLastDay,
   formatShare,
@@ -13,6 +14,7 @@ import {
 } from '../../format/format.ts';
 import { type Names, ownerOf, projectedUsd, shareOf } from '../budgets/budget-rules.ts';
 import { limitOf } from '../keys/key-rules.ts';
+import type { Ends } from './overview-figures.ts';
 
 /** Something that needs attention, and the page where the reader can act on it. */
 export interface Concern {
@@ -20,7 +22,7 @@ export interface Concern {
   readonly tone: 'danger' | 'warn' | 'info';
   readonly text: string;
   readonly action: string;
-  readonly to: '/billing' | '/budgets' | '/keys' | '/account' | '/first-steps' | '/models';
+  readonly to: '/billing' | '/budgets' | '/keys' | '/account' | '/first-steps' | '/models' | '/usage';
   /** The model whose page is meant, for `/models`. */
   readonly model?: string;
 }
@@ -48,6 +50,8 @@ export interface AttentionFacts {
   readonly names: Names;
   /** The address can be confirmed, and is not. */
   readonly isUnconfirmed: boolean;
+  /** How the requests of the last seven days ended. */
+  readonly ends: Ends;
   /** How the routes of the models in use did in the last 24 hours. */
   readonly measured: MeasurementsAnswer['data'];
 }
@@ -55,6 +59,9 @@ export interface AttentionFacts {
 const fewDays = 3;
 /** A route with less success in 24 hours has an incident. */
 const leastSuccess = 0.95;
+/** So many failures, and so large a share of all requests, are worth a line. */
+const manyFailures = 5;
+const failedShare = 0.1;
 /** More of a kind than these become one line. */
 const mostLines = 3;
 
@@ -65,6 +72,7 @@ export function concernsOf(facts: AttentionFacts): readonly Concern[] {
     ...concernsOfBudgets(facts),
     ...concernsOfKeys(facts),
     ...concernsOfExpiry(facts),
+    ...failures(facts),
     ...incidents(facts.measured),
     ...(facts.isUnconfirmed ? [unconfirmed] : []),
     ...(facts.ownAccountId !== undefined &&
@@ -206,6 +214,20 @@ function concernsOfKeys(facts: AttentionFacts): readonly Concern[] {
   });
   return together(concerns, 'key', (count) => `${count} are at or near their limit.`);
 }
+
+/** Viewers may not see which requests failed. */
+const failures = ({ role, ends: { requests, failed } }: AttentionFacts): readonly Concern[] =>
+  failed < manyFailures || failed < failedShare * requests || !isRoleAtLeast(role, 'member')
+    ? []
+    : [
+        {
+          id: 'failures',
+          tone: 'warn',
+          text: `${formatCount(failed)} of ${formatCountOf(requests, 'request')} of the last seven days failed.`,
+          action: 'See them',
+          to: '/usage',
+        },
+      ];
 
 const incidents = (measured: MeasurementsAnswer['data']): readonly Concern[] =>
   together(

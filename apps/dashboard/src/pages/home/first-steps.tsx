@@ -52,6 +52,11 @@ export function FirstSteps({ onOverview }: { onOverview: () => void }) {
     <Page
       title="First steps"
       lead={needsFunds ? 'Add funds, create a key, send a request.' : 'Create a key, send a request, see its cost.'}
+      actions={
+        <Link to="/playground" className={buttonClass('plain', true)}>
+          Try a model in the browser first
+        </Link>
+      }
     >
       {needsFunds ? <FundsStep /> : <EmptyBalanceNotice workspace={workspace} />}
       <KeyStep title={`${first}. Your key`} shownKey={key?.secret} onMade={(made) => setTabKey(tabKeyOf(made))} />

@@ -5,6 +5,7 @@ import { useSignedIn } from '../../session/session.ts';
 import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { lazyPage, useSettled } from '../../ui/lazy-page.ts';
 import { Card, Loading, Page, PagePending } from '../../ui/surface.tsx';
+import { OneProcessNotice } from '../../verification/one-process.tsx';
 
 const Home = lazyPage(() => import('./overview.tsx'), 'Home');
 const ThreeModes = lazyPage(() => import('../../verification/privacy-path.tsx'), 'ThreeModes');
@@ -60,6 +61,7 @@ function Welcome() {
         </>
       }
     >
+      <OneProcessNotice />
       <div className="grid gap-4 md:grid-cols-3">
         {promises.map(({ icon: Icon, title, text }) => (
           <Card key={title}>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { overviewDays } from '../usage/days.ts';
-import { dailyRate, daysLeft, figuresOf, firstTokenWithin, topsOf } from './overview-figures.ts';
+import { dailyRate, daysLeft, figuresOf, firstTokenWithin, recentEnds, topsOf } from './overview-figures.ts';
 
 const now = Date.parse('2026-03-11T00:00:00Z');
 const none = { failed: 0, cancelled: 0, estimated: 0, prompt_tokens: 0 };
@@ -23,6 +23,12 @@ it('sums today, this month and the previous one, and projects this month at its 
   });
   const first = figuresOf([], Date.parse('2026-03-01T12:00:00Z'));
   expect([first.projectedUsd, first.month.failedShare]).toEqual([undefined, undefined]);
+});
+
+it('counts the requests of the last seven days that failed', () => {
+  const failing = (day: string) => ({ ...row(day, 0, 5), failed: 2 });
+  const rows = [failing('2026-03-04'), failing('2026-03-05'), failing('2026-03-11'), row('2026-03-10', 1)];
+  expect(recentEnds(rows, now)).toEqual({ requests: 11, failed: 4 });
 });
 
 it('says within which time half and nine in ten of the streamed answers began', () => {

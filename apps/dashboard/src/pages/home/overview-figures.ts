@@ -45,6 +45,22 @@ export function figuresOf(rows: readonly UsageSumsRow[], now: number): OverviewF
   };
 }
 
+/** How many requests ended in the last seven days, and how many of them failed. */
+export interface Ends {
+  readonly requests: number;
+  readonly failed: number;
+}
+
+export const recentEnds = (rows: readonly UsageSumsRow[], now: number): Ends => {
+  const first = addDays(dayAt(now), 1 - rateDays);
+  return rows
+    .filter(({ day = '' }) => day >= first)
+    .reduce((sum, row) => ({ requests: sum.requests + row.requests, failed: sum.failed + row.failed }), {
+      requests: 0,
+      failed: 0,
+    });
+};
+
 type FirstTokens = UsageDailyAnswer['first_token'];
 
 /**

@@ -34,7 +34,7 @@ import { formatDays } from './attention.ts';
 import { AttentionCard, useFunds } from './attention-card.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { homeSums, startHome } from './home-queries.ts';
-import { figuresOf, firstTokenWithin, type OverviewFigures, type Top, topsOf } from './overview-figures.ts';
+import { figuresOf, firstTokenWithin, type OverviewFigures, recentEnds, type Top, topsOf } from './overview-figures.ts';
 
 /** The home of a signed-in user: the first steps and, once the workspace has a request, its overview. */
 export function Home() {
@@ -124,6 +124,7 @@ function Overview({ workspace, rows }: OverviewProps) {
       <AttentionCard
         workspace={workspace}
         funds={funds}
+        ends={recentEnds(rows, now)}
         models={models.isPending ? undefined : (tops ?? []).map(({ id }) => id)}
       />
       <Tiles

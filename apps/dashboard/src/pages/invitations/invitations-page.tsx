@@ -10,7 +10,7 @@ import { Resource } from '../../ui/resource.tsx';
 import { Card, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { Instant } from '../../ui/text.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
-import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
+import { otherOwnerOf, useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
 import { roleWords } from '../workspaces/role-words.ts';
 import {
   type Answered,
@@ -92,10 +92,12 @@ function OfferCard({ offer, invitation, onDeclined }: OfferCardProps) {
   };
   const accepting = useChange({
     mutationFn: () => acceptInvitation(invitation),
-    onSuccess: async ({ id, name }) => {
+    onSuccess: async (joined) => {
+      const { id, name } = joined;
+      const owner = otherOwnerOf(joined);
       await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
       choose(id);
-      announce({ text: `You have joined ${name}.` });
+      announce({ text: `You have joined ${name}${owner === undefined ? '' : ` of ${owner}`}.` });
       await router.navigate({ to: '/workspaces/$workspaceId', params: { workspaceId: id } });
       await answered();
     },

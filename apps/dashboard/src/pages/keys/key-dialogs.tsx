@@ -2,10 +2,13 @@ import type { KeyAnswer } from '@sotto/contract/control/keys';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import type { Answer } from '../../api/call.ts';
 import { allKeys } from '../../api/keys.ts';
+import { confidentialOrigin } from '../../api/origins.ts';
 import { useForm } from '../../api/use-form.ts';
+import { keepTabKey, tabKeyOf } from '../../inference-key/tab-key.ts';
 import { RadioCards, SelectField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import { FirstRequestSnippets } from '../guides/first-request-snippets.tsx';
 import { KeyFields } from './key-fields.tsx';
 import { mayChangeAllKeys, mayMakeManagementKeys } from './key-rules.ts';
 
@@ -20,6 +23,8 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
     rest: { workspace_id: workspace.id },
     place: workspace.id,
     refreshes: allKeys,
+    // The guides and the reference fill it in.
+    onSuccess: (made) => made.kind === 'inference' && keepTabKey(workspace.id, tabKeyOf(made)),
   });
   const kind = form.choice('kind');
   return (
@@ -27,7 +32,7 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
       title="Create key"
       form={form}
       action="Create key"
-      secret={form.change.data && secretOf(form.change.data)}
+      secret={form.change.data && { ...secretOf(form.change.data), after: <FirstUse made={form.change.data} /> }}
       onClose={onClose}
     >
       {mayMakeManagementKeys(workspace.role) && (
@@ -55,6 +60,19 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
         isAdmin={mayChangeAllKeys(workspace.role)}
       />
     </SecretDialog>
+  );
+}
+
+/** How to use a new inference key, which is filled in as this tab keeps it. */
+function FirstUse({ made: { kind } }: { made: Answer<'POST /v1/keys'> }) {
+  if (kind !== 'inference') return null;
+  return (
+    <div className="space-y-3">
+      <p className="text-sm">
+        OpenAI base URL: <code className="font-mono break-all">{confidentialOrigin}/v1</code>
+      </p>
+      <FirstRequestSnippets />
+    </div>
   );
 }
 

@@ -3,17 +3,20 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { balanceQuery } from '../../api/queries.ts';
 import { linkClass } from '../../ui/button.tsx';
+import { useOneProcess } from '../../verification/one-process.tsx';
 import { type Surroundings, SurroundingsProvider } from './surroundings.ts';
 
 /** The playground as a page of the dashboard, which control serves. */
 export function DashboardSurroundings({ children }: { children: ReactNode }) {
   const client = useQueryClient();
+  const isOneProcess = useOneProcess();
   const surroundings = useMemo(
     (): Surroundings => ({
       ...dashboard,
+      isOneProcess,
       onCharged: () => void client.invalidateQueries({ queryKey: balanceQuery.queryKey }),
     }),
-    [client],
+    [client, isOneProcess],
   );
   return <SurroundingsProvider value={surroundings}>{children}</SurroundingsProvider>;
 }
@@ -24,7 +27,7 @@ const ownClient = (
   </Link>
 );
 
-const dashboard: Omit<Surroundings, 'onCharged'> = {
+const dashboard: Omit<Surroundings, 'onCharged' | 'isOneProcess'> = {
   sender: 'This browser',
   senderProof: (
     <>

@@ -4,6 +4,7 @@ import { linkClass } from '../../ui/button.tsx';
 import { ErrorState, Skeleton } from '../../ui/surface.tsx';
 import { CheckField } from '../../ui/toggle-fields.tsx';
 import { gatewayVerificationQuery, ownPins } from '../../verification/client.ts';
+import { oneProcessSentence, useOneProcess } from '../../verification/one-process.tsx';
 import { VerdictBadge } from '../../verification/verdicts.tsx';
 import { standingOf } from './standing.ts';
 
@@ -15,6 +16,7 @@ interface PageVerificationProps {
 /** The verification by this browser of the machine that would read content. */
 export function PageVerification({ allowSimulated, onAllowSimulated }: PageVerificationProps) {
   const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery(ownPins.use()));
+  const isOneProcess = useOneProcess();
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) {
     return (
@@ -34,6 +36,7 @@ export function PageVerification({ allowSimulated, onAllowSimulated }: PageVerif
       <p className="text-sm" role="status">
         {standing.sentence}
       </p>
+      {isOneProcess && <p className="text-sm text-warn">{oneProcessSentence}</p>}
       {standing.kind === 'simulated' && (
         <CheckField
           label="Continue with simulated evidence"

@@ -51,6 +51,9 @@ export function standingNotes(verification: JudgedOrigin | undefined): readonly 
   return kind === 'refused' ? ['Not verified'] : [];
 }
 
+/** The obstacle that the user removes by agreeing. */
+export const consentMissing = 'The evidence is simulated. Confirm that you want to continue.';
+
 /** The reason why nothing can be sent now; undefined if something can. */
 export function obstacleOf(now: {
   readonly hasKey: boolean;
@@ -66,7 +69,7 @@ export function obstacleOf(now: {
   if (verification === undefined) return 'The broker is not verified yet.';
   const { kind } = standingOf(verification);
   if (kind === 'refused') return 'Content is sent only to a verified machine.';
-  if (kind === 'simulated' && !allowSimulated) return 'The evidence is simulated. Confirm that you want to continue.';
+  if (kind === 'simulated' && !allowSimulated) return consentMissing;
   return undefined;
 }
 

@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly unseenTlsKey: string;
   /** Where the script of this page comes from. Shown where content is typed. */
   readonly scriptNote: ReactNode;
+  /** Whether one process runs control and the broker. */
+  readonly isOneProcess: boolean;
   /** Links to a page of the dashboard. Returns null if there is nothing to link to. */
   readonly linkTo: (page: HelpfulPage, text: string) => ReactNode;
   /** Links to a row of the reference of errors. */

@@ -92,7 +92,7 @@ group('fields', () => {
 
 it('writes requests in three languages, with secrets from the environment', () => {
   if (team === undefined || time === undefined) throw new Error('an operation is missing');
-  expect(samplesOf(team)).toEqual({
+  expect(samplesOf(team, 'managementKey')).toEqual({
     curl: `curl -X PUT "https://control.example/v1/teams/TEAM_ID?dry=yes" \\
   -H "authorization: Bearer $MANAGEMENT_KEY" \\
   -H 'content-type: application/json' \\
@@ -133,5 +133,6 @@ print(answer.text)`,
 if (!answer.ok) throw new Error(await answer.text());
 console.log(await answer.text());`,
   });
-  expect(samplesOf(time).javascript).toContain("await fetch('https://control.example/v1/time');\n");
+  expect(samplesOf(team, 'managementKey', { name: 'Mine' }).curl).toContain(`-d '{"name":"Mine"}'`);
+  expect(samplesOf(time, undefined).javascript).toContain("await fetch('https://control.example/v1/time');\n");
 });

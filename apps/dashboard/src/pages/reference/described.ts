@@ -137,10 +137,10 @@ function boundsOf(schema: Schema): string {
   };
   return [
     ...(typeof format === 'string' ? [format] : []),
-    // Every number of JavaScript is within these; they say nothing to a reader.
+    // Every number of JavaScript is within these, or its format says them. They say nothing to a reader.
     ...range(
-      minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum,
-      maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum,
+      Number(minimum) <= Number.MIN_SAFE_INTEGER ? undefined : minimum,
+      Number(maximum) >= Number.MAX_SAFE_INTEGER ? undefined : maximum,
       '',
     ),
     ...range(minLength, maxLength, ' characters'),
@@ -177,21 +177,33 @@ const capitals = (name: string): string =>
     .replaceAll('-', '_')
     .toUpperCase();
 
+/** The credentials that a sample can have, the one that needs no other request before it first. */
+export const sampleCredentials = ({ operation: { security } }: Described): readonly string[] =>
+  security
+    .flatMap((each) => Object.keys(each))
+    .filter((name) => carriers[name] !== undefined)
+    .toSorted((left, right) => Number(isTicket(left)) - Number(isTicket(right)));
+
+const isTicket = (credential: string): boolean => /ticket/i.test(credential);
+
 /** A request for an operation in three languages. Secrets come from variables of the environment. */
-export function samplesOf({ address, method, path, operation }: Described) {
-  const { security, parameters = [], requestBody } = operation;
+export function samplesOf(
+  { address, method, path, operation }: Described,
+  credential: string | undefined,
+  typedBody?: object,
+) {
+  const { parameters = [], requestBody } = operation;
   const url = `${address}${path.replace(/\{(\w+)\}/g, (_, name: string) => capitals(name))}`;
   const query = parameters
     .filter(({ in: where, required }) => where === 'query' && required)
     .map((each) => `${each.name}=${'example' in each ? String(each.example) : capitals(each.name)}`);
   const target = query.length === 0 ? url : `${url}?${query.join('&')}`;
-  const [credential = ''] = security.flatMap((each) => Object.keys(each));
   const needed = parameters.filter(({ in: where, required }) => where === 'header' && required);
   const headers = [
-    ...(carriers[credential] === undefined ? [] : [carriers[credential]]),
+    ...(credential === undefined || carriers[credential] === undefined ? [] : [carriers[credential]]),
     ...needed.map(({ name }) => [name, '', capitals(name)] as const),
   ];
-  const body = requestBody?.content['application/json']?.example;
+  const body = typedBody ?? requestBody?.content['application/json']?.example;
   return {
     curl: curlOf(method, target, headers, body),
     python: pythonOf(method, target, headers, body),

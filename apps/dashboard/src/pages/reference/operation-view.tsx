@@ -1,13 +1,24 @@
+import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { Badge } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { SelectField } from '../../ui/field.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Sentence } from '../../ui/text.tsx';
 import { useDeployment } from '../guides/use-deployment.ts';
-import { type Content, credentialNames, type Described, type Field, fieldsOf, samplesOf, typeOf } from './described.ts';
-import { runKindOf } from './run.ts';
+import {
+  type Content,
+  credentialNames,
+  type Described,
+  type Field,
+  fieldsOf,
+  sampleCredentials,
+  samplesOf,
+  typeOf,
+} from './described.ts';
+import { parsedObject, runKindOf } from './run.ts';
 import { Runner } from './runner.tsx';
 
 const languageKey = 'sotto.language';
@@ -23,6 +34,8 @@ export function OperationView({ described }: { described: Described }) {
   const { models } = useDeployment();
   const own = useMemo(() => withModels(described, models), [described, models]);
   const example = own.operation.requestBody?.content['application/json']?.example;
+  const [typed, setTyped] = useState<string>();
+  const body = typed ?? JSON.stringify(example ?? {}, null, 2);
   const parts = [
     ['request', 'Request'],
     ...(runKindOf(described) === undefined ? [] : [['try-it', 'Try it']]),
@@ -62,13 +75,10 @@ export function OperationView({ described }: { described: Described }) {
       {/* Stays in sight beside the fields. */}
       <div className="space-y-6 xl:sticky xl:top-18 xl:col-start-2 xl:row-span-2 xl:row-start-1 xl:max-h-[calc(100dvh-6rem)] xl:overflow-y-auto">
         <div id="request" className="scroll-mt-20">
-          <Samples described={own} />
+          <Samples described={own} body={typed === undefined ? undefined : parsedObject(typed)} />
         </div>
         <div id="try-it" className="scroll-mt-20 empty:hidden">
-          <Runner
-            described={described}
-            example={example === undefined ? undefined : JSON.stringify(example, null, 2)}
-          />
+          <Runner described={described} body={body} onBody={setTyped} />
         </div>
       </div>
       <div className="space-y-6">
@@ -111,13 +121,41 @@ function withModels(described: Described, models: Readonly<Record<string, string
   return { ...described, operation: { ...operation, requestBody: { ...requestBody, content: JSON.parse(text) } } };
 }
 
-function Samples({ described }: { described: Described }) {
+/** The sentence that says where the value of a sample's variable comes from. */
+const ticketNote = (
+  <>
+    Each request needs a new <code className="font-mono">TICKET</code>.{' '}
+    <Link
+      to="/reference/$origin/$operation"
+      params={{ origin: 'control', operation: 'createTicket' }}
+      className={linkClass}
+    >
+      Get a ticket
+    </Link>{' '}
+    with your key and the same model first.
+  </>
+);
+
+function Samples({ described, body }: { described: Described; body: object | undefined }) {
+  const credentials = sampleCredentials(described);
+  const [chosen, setCredential] = useState<string>();
+  const credential = chosen ?? credentials[0];
   const [language, setLanguage] = useState<Language>(
     () => languages.find((each) => each === localStorage.getItem(languageKey)) ?? 'curl',
   );
-  const samples = samplesOf(described);
+  const samples = samplesOf(described, credential, body);
   return (
     <Card title="Request">
+      {credential !== undefined && credentials.length > 1 && (
+        <SelectField
+          label="Sent with"
+          className="mb-3"
+          value={credential}
+          choices={credentials.map((name) => ({ value: name, label: credentialNames[name] ?? name }))}
+          onChange={setCredential}
+        />
+      )}
+      {credential === 'ticket' && <p className="mb-3 text-sm text-muted">{ticketNote}</p>}
       <Tabs
         label="Languages"
         value={language}

@@ -36,3 +36,13 @@ export function targetOf({ address, path, operation }: Described, values: Readon
   const search = new URLSearchParams(query.map(([name, value]) => [name, value]));
   return `${address}${filled}${search.size === 0 ? '' : `?${search}`}`;
 }
+
+/** Reads a typed body; undefined if it is not a JSON object. */
+export function parsedObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

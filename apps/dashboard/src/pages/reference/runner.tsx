@@ -14,23 +14,25 @@ import { Button, linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextAreaField, TextField } from '../../ui/field.tsx';
 import { Card, ErrorLine } from '../../ui/surface.tsx';
-import { gatewayVerificationQuery, ownPins, simulationAllowed } from '../../verification/client.ts';
+import { gatewayVerificationQuery, ownPins } from '../../verification/client.ts';
+import { simulationAllowed } from '../../verification/simulation-allowed.ts';
 import { useWorkspace } from '../../workspaces/workspaces.tsx';
 import { mayMakeKeys } from '../keys/key-rules.ts';
 import { PageVerification } from '../playground/page-verification.tsx';
 import { obstacleOf, standingOf } from '../playground/standing.ts';
 import { useTabWay } from '../playground/tab-way.ts';
 import type { Described } from './described.ts';
-import { privatePathOf, runKindOf, targetOf } from './run.ts';
+import { parsedObject, privatePathOf, runKindOf, targetOf } from './run.ts';
 
 interface RunnerProps {
   readonly described: Described;
-  /** The example body with models of this deployment; undefined without a body. */
-  readonly example: string | undefined;
+  /** The body as JSON, as far as it is typed. It begins with the example. */
+  readonly body: string;
+  readonly onBody: (body: string) => void;
 }
 
 /** Runs an operation from this browser: by the private flow with the reader's key, or with the reader's session. */
-export function Runner({ described, example }: RunnerProps) {
+export function Runner({ described, ...body }: RunnerProps) {
   const user = useSignedIn();
   const { workspace } = useWorkspace();
   const kind = runKindOf(described);
@@ -49,7 +51,7 @@ export function Runner({ described, example }: RunnerProps) {
   }
   if (kind !== 'private') return <PlainRunner described={described} withSession={kind === 'session'} />;
   if (workspace === undefined) return null;
-  return <PrivateRunner described={described} example={example ?? '{}'} workspace={workspace} />;
+  return <PrivateRunner described={described} {...body} workspace={workspace} />;
 }
 
 function PlainRunner({ described, withSession }: { described: Described; withSession: boolean }) {
@@ -87,15 +89,11 @@ function PlainRunner({ described, withSession }: { described: Described; withSes
   );
 }
 
-interface PrivateRunnerProps {
-  readonly described: Described;
-  readonly example: string;
+interface PrivateRunnerProps extends RunnerProps {
   readonly workspace: WorkspaceAnswer;
 }
 
-function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
-  const [typed, setTyped] = useState<string>();
-  const body = typed ?? example;
+function PrivateRunner({ described, body, onBody, workspace }: PrivateRunnerProps) {
   const pins = ownPins.use();
   const allowSimulated = simulationAllowed.use();
   const [tabKey] = useTabKey(workspace.id);
@@ -125,7 +123,7 @@ function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
           spellCheck={false}
           className="[&_textarea]:font-mono [&_textarea]:text-sm"
           value={body}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => onBody(target.value)}
         />
         {verification !== undefined && standingOf(verification).kind !== 'verified' && (
           <PageVerification
@@ -140,15 +138,6 @@ function PrivateRunner({ described, example, workspace }: PrivateRunnerProps) {
       </div>
     </Card>
   );
-}
-
-function parsedObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An answer as the page shows it. */
@@ -208,6 +197,9 @@ const costOf = (text: string): number | undefined => {
   return cost === undefined ? undefined : Number(cost);
 };
 
+/** Scrolls as little as brings all of it into sight. */
+const showWhole = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' });
+
 function Send({ run, obstacle }: { run: ReturnType<typeof useRun>; obstacle: string | undefined }) {
   const { data } = run;
   return (
@@ -227,7 +219,7 @@ function Send({ run, obstacle }: { run: ReturnType<typeof useRun>; obstacle: str
       </div>
       <ErrorLine error={run.error} className="text-sm" />
       {data !== undefined && (
-        <section aria-label="Answer" className="space-y-2">
+        <section key={run.submittedAt} ref={showWhole} aria-label="Answer" className="scroll-my-4 space-y-2">
           <p role="status" className="flex flex-wrap items-center gap-2 text-sm text-muted">
             <Badge tone={data.isGood ? 'good' : 'danger'}>{String(data.status)}</Badge>
             {formatMs(data.ms)}

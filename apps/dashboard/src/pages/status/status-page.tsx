@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import clsx from 'clsx';
 import { call } from '../../api/call.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { hourMs } from '../../format/days.ts';
 import { formatCount, formatCountOf, formatHour, formatInstant, formatShare } from '../../format/format.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { linkClass } from '../../ui/button.tsx';
@@ -107,14 +108,22 @@ function Plane({ name, purpose, address, query: { data }, hours = [] }: PlanePro
           of={name}
           hours={hours.map(({ at, ready }) => ({
             at,
-            rate: ready,
+            rate: ready === null ? null : 1 - (1 - ready) * passedOf(at),
             said: ready === null ? 'not known' : `ready in ${formatShare(ready)} of its minutes`,
           }))}
         />
       </div>
+      <p className="mt-2 text-sm text-muted">
+        {`A green hour missed at most ${badMinutes} of its minutes, a red one more. Nothing is known of a grey one.`}
+      </p>
     </Card>
   );
 }
+
+const badMinutes = Math.round((1 - incidentBelow) * 60);
+
+/** The part of an hour that has passed. A missed minute weighs as much in the present hour as in the others. */
+const passedOf = (hour: string): number => Math.min(1, (Date.now() - Date.parse(hour)) / hourMs);
 
 type Row = StatusAnswer['providers'][number];
 

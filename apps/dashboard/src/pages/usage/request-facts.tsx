@@ -30,6 +30,7 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
   const { at, operation, model, provider, privacy_class: tier, key_id: key, error, provider_status: answered } = row;
   return (
     <div className="space-y-5 text-sm">
+      {error !== null && <ErrorNote error={error} />}
       <Pairs
         pairs={[
           ['Status', <StatusBadge key="status" row={row} />],
@@ -43,7 +44,6 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
           ['Attempts', <Attempts key="attempts" row={row} />],
         ]}
       />
-      {error !== null && <ErrorNote error={error} />}
       <Charge row={row} />
       <p className="text-muted">
         This is all that is kept: no content, no exact time, no duration, no id of the request, and not whether it came

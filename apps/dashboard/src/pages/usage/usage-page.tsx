@@ -46,7 +46,7 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      lead="Every request, without its content. Requests appear seconds after they end. Times are in UTC."
+      lead="Every request, without its content, seconds after it ends. Requests refused for their form or content, such as an unknown model, are neither listed nor counted. Times are in UTC."
       actions={
         <>
           {workspace !== undefined && user && (

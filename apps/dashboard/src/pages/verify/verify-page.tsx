@@ -5,18 +5,20 @@ import { RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { confidentialOrigin } from '../../api/origins.ts';
 import { useSignedIn } from '../../session/session.ts';
+import { sottoCommand } from '../../snippets/agent-snippets.ts';
 import { Button, linkClass } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextAreaField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, ErrorState, Loading, Page } from '../../ui/surface.tsx';
 import { gatewayVerificationQuery, loadClient, ownPins } from '../../verification/client.ts';
+import { OneProcessNotice } from '../../verification/one-process.tsx';
 import { Enclave } from './enclave-form.tsx';
 import { GatewayReport } from './gateway-report.tsx';
 
 /** The command that checks the same, and more. Simulated evidence needs consent there, too. */
 const verifyCommand = (verification: OriginVerification | undefined): string =>
-  `sotto verify ${confidentialOrigin}${verification?.teeType === 'simulated' ? ' --allow-simulated' : ''}`;
+  `${sottoCommand(confidentialOrigin)} verify ${confidentialOrigin}${verification?.teeType === 'simulated' ? ' --allow-simulated' : ''}`;
 
 /** `/verify`: what runs at the confidential origin, and behind its enclave routes, check by check. */
 export function VerifyPage() {
@@ -33,6 +35,7 @@ export function VerifyPage() {
         </Button>
       }
     >
+      <OneProcessNotice />
       {error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : data === undefined ? (

@@ -1,11 +1,12 @@
 import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/workspace-role';
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { call } from '../../api/call.ts';
+import { type Answer, call } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
 import { useChange } from '../../api/use-change.ts';
 import { formatCount } from '../../format/format.ts';
+import { signInMethodsQuery } from '../../session/session.ts';
 import { CopyButton, CopyLine } from '../../ui/copy.tsx';
 import { SelectField, TextAreaField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -122,9 +123,16 @@ export function InviteForm({ workspace, refreshes }: InviteFormProps) {
 /** The token is in the fragment, which browsers do not send to any server. */
 const linkOf = (token: string): string => `${controlOrigin}/invitations#token=${encodeURIComponent(token)}`;
 
+const mailWords: Readonly<Record<Answer<'GET /v1/auth/methods'>['mail'], string>> = {
+  sent: 'Each person gets a mail with their link.',
+  printed: 'This deployment prints its mail in the terminal and sends none, so send each person their link.',
+  none: 'This deployment sends no mail, so send each person their link.',
+};
+
 /** Who was invited so far, with the links, and who was not. */
 function Invited({ sofar: { links, refused }, asked: { emails, role } }: { sofar: InvitedSoFar; asked: Inviting }) {
   const [only, ...others] = links;
+  const mail = useQuery(signInMethodsQuery).data?.mail;
   const left = emails.length - links.length - refused.length;
   if (links.length + refused.length === 0) return null;
   return (
@@ -150,8 +158,7 @@ function Invited({ sofar: { links, refused }, asked: { emails, role } }: { sofar
       {only !== undefined && (
         <>
           <p className="mb-2 text-sm">
-            If this deployment sends no mail, send each person their link. It is shown only now, and works only for that
-            address.
+            {mail === undefined ? '' : `${mailWords[mail]} `}A link is shown only now, and works only for its address.
           </p>
           {others.length === 0 ? (
             <CopyLine text={only[1]} label="Copy link" testId="invitation-link" />

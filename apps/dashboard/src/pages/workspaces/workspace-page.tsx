@@ -54,8 +54,8 @@ function Workspace({ workspace }: { workspace: WorkspaceAnswer }) {
       }
     >
       <MembersCard workspace={workspace} />
-      <PolicyCard workspace={workspace} />
       {manages && <InvitationsCard workspace={workspace} />}
+      <PolicyCard workspace={workspace} />
       <div className="grid items-start gap-6 lg:grid-cols-2">
         {manages && <NameCard workspace={workspace} />}
         <UndoCard workspace={workspace} />

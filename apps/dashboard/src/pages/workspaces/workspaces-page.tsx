@@ -57,6 +57,10 @@ function WorkspaceTable({ workspaces }: { workspaces: readonly WorkspaceAnswer[]
         </span>
       ),
     },
+    {
+      title: 'Owner',
+      cell: ({ role, owner_email }) => <Truncated text={role === 'owner' ? 'You' : (owner_email ?? '—')} />,
+    },
     { title: 'Your role', cell: ({ role }) => <span title={roleWords[role].text}>{roleWords[role].name}</span> },
     { title: 'Created', cell: ({ created_at }) => <Instant at={created_at} /> },
     {

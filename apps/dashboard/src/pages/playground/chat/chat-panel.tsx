@@ -1,15 +1,18 @@
 import type { ModelAnswer } from '@sotto/wire';
 import clsx from 'clsx';
 import { ArrowUp, Square, Trash2 } from 'lucide-react';
-import { type KeyboardEvent, useId } from 'react';
+import { type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { formatCountOf } from '../../../format/format.ts';
 import { makeTabState } from '../../../session/tab-state.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Card, Notice } from '../../../ui/surface.tsx';
 import { PrivacyPath } from '../../../verification/privacy-path.tsx';
+import { simulationAllowed } from '../../../verification/simulation-allowed.ts';
+import { ConsentButton } from '../consent-button.tsx';
 import type { OpenWay } from '../open-way.ts';
 import type { Way } from '../playground-search.ts';
 import { ScriptNote } from '../script-note.tsx';
+import { useSurroundings } from '../surroundings.ts';
 import { type ChatSettings, chatBody, effortsOf, outputOf, providersOf } from './chat-settings.ts';
 import { isKeptFrom, messagesOf } from './conversation.ts';
 import { TurnView } from './turn-view.tsx';
@@ -168,12 +171,13 @@ const examples = [
 
 /** Says who will learn what, and offers questions to begin with, which are sent at once if nothing is missing. */
 function BeforeTheFirst({ way, onExample }: { way: Way; onExample: (example: string) => void }) {
+  const { isOneProcess } = useSurroundings();
   return (
     <div className="space-y-4">
       <p className="text-sm text-muted">
         Each answer comes with a receipt like this: who received what, and what was checked.
       </p>
-      <PrivacyPath label="Who will learn what" way={way} />
+      <PrivacyPath label="Who will learn what" way={way} isOneProcess={isOneProcess} />
       <div className="flex flex-wrap gap-2">
         {examples.map((example) => (
           <Button
@@ -219,19 +223,33 @@ interface ComposerProps {
 /** The field for the question. Enter sends; Shift+Enter starts a new line. */
 function Composer({ text, onText, onSend, onStop, isRunning, obstacle }: ComposerProps) {
   const id = useId();
+  const form = useRef<HTMLFormElement>(null);
   const canSend = obstacle === undefined && !isRunning && text.trim() !== '';
+  const allowsSimulated = simulationAllowed.use();
+  const allowedBefore = useRef(allowsSimulated);
+  // The user may agree further down the page, and goes on here.
+  useEffect(() => {
+    if (allowsSimulated && !allowedBefore.current) {
+      form.current?.scrollIntoView({ block: 'nearest' });
+      // The button that had the focus is gone.
+      if (document.activeElement === document.body) form.current?.querySelector('textarea')?.focus();
+    }
+    allowedBefore.current = allowsSimulated;
+  }, [allowsSimulated]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     if (canSend) onSend();
+    else form.current?.querySelector<HTMLElement>('[data-consent]')?.focus();
   };
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         if (canSend) onSend();
       }}
-      className="rounded-2xl border border-line-strong bg-surface p-2 has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-accent"
+      className="scroll-my-20 rounded-2xl border border-line-strong bg-surface p-2 has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-accent"
     >
       <label htmlFor={id} className="sr-only">
         Your question
@@ -247,9 +265,12 @@ function Composer({ text, onText, onSend, onStop, isRunning, obstacle }: Compose
         className="block max-h-72 w-full resize-none bg-transparent px-2 py-1 field-sizing-content outline-none"
       />
       <div className="flex items-center justify-between gap-3 px-1">
-        <p id={`${id}-hint`} className="text-sm text-muted">
-          {obstacle ?? 'Enter sends, Shift+Enter begins a new line.'}
-        </p>
+        <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
+          <p id={`${id}-hint`} className="text-sm text-muted">
+            {obstacle ?? 'Enter sends, Shift+Enter begins a new line.'}
+          </p>
+          <ConsentButton obstacle={obstacle} />
+        </div>
         {isRunning ? (
           <Button small onClick={onStop} icon={<Square aria-hidden className="size-3.5" />}>
             Stop

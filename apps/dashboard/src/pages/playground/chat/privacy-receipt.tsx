@@ -16,6 +16,7 @@ interface PrivacyReceiptProps {
 
 /** Shows who received what for one answer, and the checks of each. Shows nothing without an answer. */
 export function PrivacyReceipt({ facts, isOpen }: PrivacyReceiptProps) {
+  const { isOneProcess } = useSurroundings();
   if (facts.provider === undefined && facts.tier === undefined) return null;
   const { way, provider } = facts;
   const marks = marksOf(facts);
@@ -29,6 +30,7 @@ export function PrivacyReceipt({ facts, isOpen }: PrivacyReceiptProps) {
         <PrivacyPath
           label="Privacy receipt"
           way={isSealed(facts) ? 'e2ee' : way}
+          isOneProcess={isOneProcess}
           names={provider === undefined ? {} : { provider }}
           marks={marks}
           evidence={evidenceOf(facts)}

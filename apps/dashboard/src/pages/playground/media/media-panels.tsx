@@ -13,6 +13,7 @@ import type { RequestBody } from '../chat/chat-settings.ts';
 import { type AnswerFacts, factsOf } from '../chat/conversation.ts';
 import { PrivacyReceipt } from '../chat/privacy-receipt.tsx';
 import { readError } from '../chat/read-stream.ts';
+import { ConsentButton } from '../consent-button.tsx';
 import { Failure } from '../failure.tsx';
 import type { MediaPath, OpenWay } from '../open-way.ts';
 import { ScriptNote } from '../script-note.tsx';
@@ -108,6 +109,7 @@ function SendRow({ action, asked: { isRunning, stop }, canSend, obstacle }: Send
       </Button>
       {isRunning && <Button onClick={stop}>Stop</Button>}
       {obstacle !== undefined && <p className="text-sm text-muted">{obstacle}</p>}
+      <ConsentButton obstacle={obstacle} />
     </div>
   );
 }
