@@ -172,7 +172,7 @@ describe('the service of `npm start`, by its own description', () => {
     const groups = '?group_by=day,month,model,provider,key_id,workspace_id,operation,privacy_class';
     await toControl('sumUsage', 200, { headers: management(), query: groups });
     await toControl('sumUsage', 200, { headers: management(), query: '?format=csv' });
-    await toControl('sumUsage', 400, { headers: management(), query: '?group_by=hour' });
+    await toControl('sumUsage', 400, { headers: management(), query: '?group_by=minute' });
     await toControl('countRefusals', 200, { headers: management() });
     await toControl('countRefusals', 400, { headers: management(), query: '?from=yesterday' });
   });

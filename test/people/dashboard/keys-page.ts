@@ -21,6 +21,12 @@ export async function makeKey(page: Page, name: string, { limit = '' } = {}): Pr
   await dialog(page).getByLabel('Limit ($)').fill(limit);
   await dialog(page).getByRole('button', { name: 'Create key' }).click();
   const key = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
+  // A first request to copy has the key.
+  await dialog(page)
+    .getByRole('figure')
+    .filter({ hasText: `authorization: Bearer ${key}` })
+    .waitFor();
+  await dialog(page).getByText('OpenAI base URL: http').waitFor();
   await dialog(page).getByRole('button', { name: 'Copy key' }).click();
   await dialog(page).getByText('Copied').waitFor();
   await dialog(page).getByRole('button', { name: 'Done' }).click();

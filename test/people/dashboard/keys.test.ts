@@ -21,10 +21,6 @@ await describeDashboard('keys', (stage) => {
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     const key = (await dialog(page).getByTestId('new-key').textContent()) ?? '';
     expect(key).toMatch(/^sotto_inf_/);
-    // A first request with it, in the dialog and in the guides of this tab.
-    await dialog(page).getByText(`OpenAI base URL: ${stage.service.baseUrl}`).waitFor();
-    await dialog(page).getByRole('tab', { name: 'curl', exact: true }).click();
-    expect(await dialog(page).getByRole('figure').textContent()).toContain(`authorization: Bearer ${key}`);
     await page.keyboard.press('Escape');
     await dialog(page).getByText('it cannot be shown again').waitFor();
     expect(await dialog(page).getByTestId('new-key').textContent()).toBe(key);

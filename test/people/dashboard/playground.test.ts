@@ -1,7 +1,8 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
 import { thoroughly } from '../../kit/thoroughly.ts';
+import { agree, openSetup, playgroundConsentSuite } from './playground-consent.suite.ts';
 import { playgroundKeySuite } from './playground-key.suite.ts';
 import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
 
@@ -9,6 +10,7 @@ const secret = 'the marker of a question 5e1f';
 
 await describeDashboard('playground', (stage) => {
   playgroundKeySuite(stage);
+  playgroundConsentSuite(stage);
 
   it('asks privately: the key goes to control alone, the question to the broker alone, and the answer names its provider', async () => {
     stage.reset();
@@ -64,22 +66,6 @@ await describeDashboard('playground', (stage) => {
     }
     expect(sent.some(({ origin, body }) => origin !== stage.origin && body.includes(secret))).toBe(true);
     expect(await storage(page)).not.toContain(secret);
-  });
-
-  it('agrees on a phone where the question is typed, and leads back there after agreeing in the setup', async () => {
-    for (const inSetup of [false, true]) {
-      const page = await stage.open('/playground?model=acme/small', { as: await stage.person(), width: 390 });
-      const send = page.getByRole('button', { name: 'Send' });
-      await question(page, 'Hello');
-      await agree(page).waitFor();
-      expect(await isInView(agree(page))).toBe(true);
-      if (inSetup) {
-        await openSetup(page);
-        await page.getByLabel('Continue with simulated evidence').check();
-      } else await agree(page).click();
-      await expect.poll(() => send.isEnabled()).toBe(true);
-      expect(await isInView(send)).toBe(true);
-    }
   });
 
   it('says where content is typed that control serves the page, and leads to a page that control does not serve', async () => {
@@ -395,21 +381,6 @@ async function ready(stage: Stage, path: string): Promise<Page> {
     await page.getByLabel('Continue with simulated evidence', { exact: false }).check();
   }
   return page;
-}
-
-/** Whether a person sees it without scrolling. */
-async function isInView(locator: Locator): Promise<boolean> {
-  const [box, view] = [await locator.boundingBox(), locator.page().viewportSize()];
-  return box !== null && view !== null && box.y >= 0 && box.y + box.height <= view.height;
-}
-
-/** The button beside the field, in its place also on a phone. */
-const agree = (page: Page) => page.getByRole('button', { name: 'Continue with simulated evidence' });
-
-/** Opens the setup, which is folded on a phone. */
-async function openSetup(page: Page): Promise<void> {
-  const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
-  if (await folded.isVisible()) await folded.click();
 }
 
 const question = (page: Page, text: string): Promise<void> => page.getByLabel('Your question').fill(text);

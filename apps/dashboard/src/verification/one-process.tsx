@@ -5,11 +5,11 @@ import { Notice } from '../ui/surface.tsx';
 /** Whether one process runs control and the broker here, as after `npm start`. False until it is known. */
 export const useOneProcess = (): boolean => useQuery(capabilitiesQuery).data?.separate_processes.enabled === false;
 
-/** What holds of each claim about control and broker where one process runs both. */
+/** Corrects every claim about control and broker where one process runs both. */
 export const oneProcessSentence =
   'Control and broker run in one process here, for evaluation. Its memory has what each of them knows.';
 
-/** Says where one process runs both planes that no claim about two holds. Shows nothing elsewhere. */
+/** The same as a notice. Shows nothing where two processes run. */
 export function OneProcessNotice() {
   return useOneProcess() ? <Notice tone="warn">{oneProcessSentence}</Notice> : null;
 }
