@@ -223,7 +223,7 @@ export function requestsSuite(stage: Stage): void {
       await page.keyboard.press('ArrowDown');
       await panel(page).getByText('Provider failed').first().waitFor();
       expect(await focused(page)).toBe('1');
-      expect(await panel(page).textContent()).toMatch(/this provider was the last.*Try again.*Nothing was charged/);
+      expect(await panel(page).textContent()).toMatch(/Try again.*this provider was the last.*Nothing was charged/);
       expect(
         await panel(page).getByRole('link', { name: '“Provider failed” in the reference' }).getAttribute('href'),
       ).toBe('/guides/reference/errors#errors-of-usage-provider');
