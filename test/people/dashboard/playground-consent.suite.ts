@@ -32,6 +32,7 @@ export const agree = (page: Page) => page.getByRole('button', { name: 'Continue 
 
 /** Opens the setup, which is folded on a phone. */
 export async function openSetup(page: Page): Promise<void> {
+  await page.getByText('Setup', { exact: true }).waitFor({ state: 'attached' });
   const folded = page.getByRole('button', { name: /^Setup/, expanded: false });
   if (await folded.isVisible()) await folded.click();
 }

@@ -232,7 +232,7 @@ export function requestsSuite(stage: Stage): void {
       await panel(page)
         .getByText(/Today’s prices do not give this total/)
         .waitFor();
-      await panel(page).getByText('the service counted the tokens').waitFor();
+      await panel(page).getByText('so the service counted tokens').waitFor();
       await page.keyboard.press('Escape');
       await panel(page).waitFor({ state: 'hidden' });
       await page.keyboard.press('Home');

@@ -77,7 +77,10 @@ function Playground({ workspace, models, capabilities }: PlaygroundProps) {
       chosen={chosen}
       onChoose={onChoose}
       open={open}
-      obstacle={obstacleOf({ hasKey: hasKey || isAutomatic, way, verification: verification.data, allowSimulated })}
+      obstacle={obstacleOf({
+        ...{ hasKey: hasKey || isAutomatic, way, allowSimulated },
+        ...{ verification: verification.data, isVerifying: verification.isPending },
+      })}
       keyCard={<KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} isAutomatic={isAutomatic} />}
       notes={[
         ...(hasKey || isAutomatic ? [] : ['No key yet']),

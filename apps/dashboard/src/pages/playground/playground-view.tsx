@@ -12,7 +12,7 @@ import { ImagePanel, SpeechPanel } from './media/media-panels.tsx';
 import { NarrowFold } from './narrow-fold.tsx';
 import type { OpenWay } from './open-way.ts';
 import type { Mode, PlaygroundSearch } from './playground-search.ts';
-import { consentMissing } from './standing.ts';
+import { needsSetup } from './standing.ts';
 import { WayCard } from './way-card.tsx';
 import type { Chosen } from './what-is-offered.ts';
 
@@ -69,7 +69,7 @@ export function PlaygroundView({ modes, chosen, onChoose, open, keyCard, notes, 
       <NarrowFold
         label="Setup"
         summary={[...notes, wayWords[way].label, modelId].join(' · ')}
-        isNeeded={obstacle !== undefined && obstacle !== consentMissing}
+        isNeeded={needsSetup(obstacle)}
       >
         <div className="space-y-4">
           <Card>

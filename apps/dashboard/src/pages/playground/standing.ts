@@ -54,19 +54,27 @@ export function standingNotes(verification: JudgedOrigin | undefined): readonly 
 /** The obstacle that the user removes by agreeing. */
 export const consentMissing = 'The evidence is simulated. Confirm that you want to continue.';
 
+/** The obstacle that ends by itself. */
+const beingVerified = 'The broker is being verified.';
+
+/** Whether the user removes an obstacle in the setup. */
+export const needsSetup = (obstacle: string | undefined): boolean =>
+  obstacle !== undefined && obstacle !== consentMissing && obstacle !== beingVerified;
+
 /** The reason why nothing can be sent now; undefined if something can. */
 export function obstacleOf(now: {
   readonly hasKey: boolean;
   readonly way: Way;
   readonly verification: OriginVerification | undefined;
+  readonly isVerifying: boolean;
   readonly allowSimulated: boolean;
 }): string | undefined {
-  const { hasKey, way, verification, allowSimulated } = now;
+  const { hasKey, way, verification, isVerifying, allowSimulated } = now;
   if (!hasKey && way === 'compatibility')
     return 'Compatibility mode needs a key that allows it. Create one, or use another.';
   if (!hasKey) return 'Create a key first, or use an existing one.';
   if (way === 'compatibility') return undefined;
-  if (verification === undefined) return 'The broker is not verified yet.';
+  if (verification === undefined) return isVerifying ? beingVerified : 'The broker could not be verified.';
   const { kind } = standingOf(verification);
   if (kind === 'refused') return 'Content is sent only to a verified machine.';
   if (kind === 'simulated' && !allowSimulated) return consentMissing;

@@ -99,7 +99,7 @@ function PrivateRunner({ described, body, onBody, workspace }: PrivateRunnerProp
   const [tabKey] = useTabKey(workspace.id);
   const terms = useSessionKeyTerms(workspace);
   const open = useTabWay(workspace, { way: 'private', allowSimulated, pins });
-  const { data: verification } = useQuery(gatewayVerificationQuery(pins));
+  const { data: verification, isPending: isVerifying } = useQuery(gatewayVerificationQuery(pins));
   const path = privatePathOf(described);
   const parsed = useMemo(() => parsedObject(body), [body]);
   const run = useRun(async (signal) => {
@@ -110,7 +110,7 @@ function PrivateRunner({ described, body, onBody, workspace }: PrivateRunnerProp
   const obstacle =
     parsed === undefined
       ? 'The body is not a JSON object.'
-      : obstacleOf({ hasKey, way: 'private', verification, allowSimulated });
+      : obstacleOf({ hasKey, way: 'private', verification, isVerifying, allowSimulated });
   return (
     <Card
       title="Try it"
