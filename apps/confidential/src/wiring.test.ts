@@ -66,9 +66,9 @@ describe('a running broker that reads its keys and its registry again', () => {
     const { available, reload, stop } = await started(named(entry('one'), keyed));
     expect(await available()).toEqual(['one']);
     await reload(named(entry('one'), keyed), (name) => (name === 'TWO' ? 'sk-two' : undefined));
-    await vi.waitFor(async () => expect(await available()).toEqual(['one', 'keyed']));
+    await vi.waitFor(async () => expect(await available()).toEqual(['one', 'keyed']), 60_000);
     await reload(named(entry('two')));
-    await vi.waitFor(async () => expect(await available()).toEqual(['two']));
+    await vi.waitFor(async () => expect(await available()).toEqual(['two']), 60_000);
     await stop();
   });
 
@@ -83,7 +83,7 @@ describe('a running broker that reads its keys and its registry again', () => {
     const { available, reload, stop } = await started(named(keyed), true);
     await expect(reload(named(entry('one')))).rejects.toThrow(/attests its registry/);
     await reload(named(keyed), () => 'sk');
-    await vi.waitFor(async () => expect(await available()).toEqual(['keyed']));
+    await vi.waitFor(async () => expect(await available()).toEqual(['keyed']), 60_000);
     await stop();
   });
 
