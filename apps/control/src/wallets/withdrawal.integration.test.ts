@@ -22,6 +22,15 @@ import {
 } from './wallet-world.integration.ts';
 import { lotsLeft } from './withdraw-credits.ts';
 
+/** A state beside which control dies once it has reserved. */
+const dyingOnceReserved = (state: State): State => ({
+  ...state,
+  async reserve(request) {
+    await state.reserve(request);
+    throw died;
+  },
+});
+
 await useWallets();
 
 describeWallets('a withdrawal', (world) => {
@@ -232,14 +241,7 @@ describeWallets('a withdrawal', (world) => {
     const code = await world.code(accountId, 3);
     const batch = batchOf('code', code);
     const { state } = world;
-    const diesAfter = {
-      ...state,
-      reserve: async (request: Parameters<State['reserve']>[0]) => {
-        await state.reserve(request);
-        throw died;
-      },
-    };
-    await expect(withdrawCredits(world.deps({ state: diesAfter }), batch)).rejects.toBe(died);
+    await expect(withdrawCredits(world.deps({ state: dyingOnceReserved(world.state) }), batch)).rejects.toBe(died);
     expect([await world.balance(accountId), await world.available(walletId)]).toEqual([usd(7), usd(2)]);
     expect(await lotsLeft(pool, code)).toBe(3);
     // It cannot be withdrawn twice, and the note goes when its transaction can no longer commit.
@@ -300,16 +302,8 @@ describeWallets('a withdrawal', (world) => {
   // projector writes the deletion. A balance that was written with the deletion's version would stay.
   it('of an account that was deleted meanwhile gives its wallet nothing back', async () => {
     const { accountId, walletId } = await world.account(7);
-    const { state } = world;
-    const diesAfter = {
-      ...state,
-      reserve: async (request: Parameters<State['reserve']>[0]) => {
-        await state.reserve(request);
-        throw died;
-      },
-    };
     const batch = batchOf('code', await world.code(accountId));
-    await expect(withdrawCredits(world.deps({ state: diesAfter }), batch)).rejects.toBe(died);
+    await expect(withdrawCredits(world.deps({ state: dyingOnceReserved(world.state) }), batch)).rejects.toBe(died);
     await pool.query('update accounts set deleted_at = now(), version = version + 1 where id = $1', [accountId]);
     clock.now += 31_000;
     await endReservations(world.deps());
