@@ -44,7 +44,7 @@ export function formatUsdColumn(amounts: readonly (number | null)[]): (usd: numb
   return (usd) => formatUsdIn(digits, usd);
 }
 
-/** A balance, which is rounded down: nobody can spend what it does not have. */
+/** A balance, which is rounded down, because its account cannot spend more. */
 export const formatBalance = (usd: number): string =>
   formatUsd(usd < 0.1 ? usd : Math.floor(Number((usd * 100).toFixed(6))) / 100);
 

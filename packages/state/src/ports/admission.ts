@@ -14,7 +14,7 @@ export interface RedeemRequest extends RightToCheck {
   readonly estimatedTokens: number;
   /** For free requests, which need no balance. */
   readonly free?: boolean;
-  /** What to hold instead of `amountNusd`, as far as it is available. At least `amountNusd`, which is then the least that is held. */
+  /** The script holds this instead of `amountNusd`, as far as it is available, and never less than `amountNusd`. */
   readonly roundedNusd?: Nusd | undefined;
 }
 
