@@ -21,7 +21,7 @@ const thoroughFiles = thorough.filter(({ leftOut }) => leftOut === 'files').map(
 /** What `system` and `thorough` share: the dashboard, a Postgres and a Redis for all files, and time for a busy machine. */
 const withServers = {
   globalSetup: ['test/kit/openai/schema.ts', 'test/kit/bundles.ts', 'test/kit/shared-servers.ts'],
-  setupFiles: ['test/kit/openai/watch-answers.ts'],
+  setupFiles: ['test/kit/openai/watch-answers.ts', 'test/kit/failure-logs.ts'],
   // Ends what hangs. A busy machine takes many times as long as an idle one.
   testTimeout: 240_000,
   hookTimeout: 300_000,

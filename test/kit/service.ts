@@ -10,6 +10,7 @@ import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { fromSource, programOf, runToEnd } from './programs.ts';
+import { runningOutputs } from './running-outputs.ts';
 
 export { until } from '@sotto/test-servers';
 
@@ -141,6 +142,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...sharedSecrets,
   };
   const output: string[] = [];
+  runningOutputs.add(output);
   if (options.discardLogs === true) setInterval(() => output.splice(0, output.length - newestLogs), 1000).unref();
   const mains =
     options.enclaves === undefined
@@ -361,6 +363,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     async stop() {
       for (const plane of planes) await plane.terminate();
+      runningOutputs.delete(output);
       await pool.end();
       await rm(folder, { recursive: true, force: true });
     },
