@@ -13,7 +13,7 @@ afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return;
   const since = task.result.startTime ?? 0;
   const lines = [...runningOutputs].flatMap((output) => output.join('').split('\n').filter(isWarning(since)));
-  if (lines.length > 0) console.error(`the service logged meanwhile:\n${lines.slice(-mostLines).join('\n')}`);
+  if (lines.length > 0) throw new Error(`the service logged meanwhile:\n${lines.slice(-mostLines).join('\n')}`);
 });
 
 const isWarning =
