@@ -52,6 +52,8 @@ await describeStage(
       );
       return rows;
     };
+    const isBooked = async ({ accountId }: Person): Promise<boolean> =>
+      (await stage.service.pool.query('select from usage where account_id = $1', [accountId])).rowCount === 1;
     const hasClosed = (person: Person): Promise<void> =>
       until(
         async () =>
@@ -100,6 +102,8 @@ await describeStage(
     it('refuses its keys at once, before they are revoked', async () => {
       const person = await customer();
       expect((await ask(person.key)).status).toBe(200);
+      // A booking that waited for the key would hold the account, for which the deletion waits.
+      await until(async () => isBooked(person), 'the charge is booked');
       await whileHeld(
         stage.service.pool,
         {
