@@ -152,6 +152,18 @@ await describeBilling(
       expect(await till.ledger(person)).toEqual([credited]);
     });
 
+    it('waits no more for what was paid after the end and never confirms, and says what is left of it', async () => {
+      const { till, world, person, id } = await suite.ordered(medium);
+      const told = () => till.toldByBtcpay(world.btcpay.delivery(invoiceOf(id), 'InvoicePaymentSettled'));
+      Object.assign(invoiceOf(id), { status: 'Expired', additionalStatus: 'PaidLate', payments: ['Invalid'] });
+      await told();
+      expect(await till.read(person, id)).toMatchObject({ status: 'expired', problem: null });
+      invoiceOf(id).payments = ['Settled', 'Invalid'];
+      await told();
+      expect(await till.read(person, id)).toMatchObject({ status: 'expired', problem: { code: 'paid_partially' } });
+      expect(await till.ledger(person)).toEqual([]);
+    });
+
     it('credits once where two invoices of one order are paid, and says so', async () => {
       const { till, world, person, id } = await suite.ordered(medium);
       const first = settled(id);

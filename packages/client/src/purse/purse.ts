@@ -23,8 +23,6 @@ const leaseMs = 45_000;
 const renewEveryMs = 10_000;
 /** How long `settle` watches whether a lease that ran out is renewed after all. */
 const watchMs = 15_000;
-/** How long the service may still see a payment after the order's end. */
-const watchedMs = 86_400_000;
 
 /**
  * Blind credits and the wallets that they pay for, in one SQLite file of mode 600. Every change commits before its request leaves, so a
@@ -109,10 +107,9 @@ export class Purse {
 
   #note({ id, ends_at }: StoredWallet, order: WalletOrder | undefined): WalletOrder | undefined {
     const endsAt = order === undefined ? null : Date.parse(order.expires_at);
-    const isUnpaid =
-      order?.status === 'expired' && order.problem === null && this.#timing.now() > (endsAt ?? 0) + watchedMs;
-    // Another order under these hashes: the service has deleted the first one, as unpaid.
-    if (isUnpaid || (endsAt !== null && ends_at !== null && endsAt !== ends_at))
+    // Another order under these hashes: the service has deleted the first one, as unpaid. An expired one may still be paid: a late payment
+    // takes days to confirm while blocks are full.
+    if (endsAt !== null && ends_at !== null && endsAt !== ends_at)
       this.#file.run('delete from wallets where id = ?', id);
     else if (order === undefined)
       this.#file.run("update wallets set state = 'paid', holder = null where id = ? and state = 'ordered'", id);

@@ -85,16 +85,16 @@ export async function observeInvoice(client: BtcpayClient, invoice: Invoice): Pr
       return said([], true);
     case 'Invalid':
       return said([{ type: 'failed', reason: 'payment_invalid' }]);
-    case 'Expired':
-      if (additional === 'PaidLate') {
-        const states = await client.paymentStates(invoice.id);
-        const settled = states.length > 0 && states.every((state) => state === 'Settled');
-        return settled ? said([paid]) : said([], true);
-      }
-      return said([
-        { type: 'expired' },
-        ...(additional === 'PaidPartial' ? ([{ type: 'noticed', flag: 'paid_partially' }] as const) : []),
-      ]);
+    case 'Expired': {
+      const states = additional === 'PaidLate' ? await client.paymentStates(invoice.id) : [];
+      const isOnItsWay = additional === 'PaidLate' && (states.length === 0 || states.includes('Processing'));
+      if (isOnItsWay) return said([], true);
+      if (states.length > 0 && states.every((state) => state === 'Settled')) return said([paid]);
+      // What is left of a late payment of which a part never confirmed is a part, too.
+      const isPartial = additional === 'PaidPartial' || states.includes('Settled');
+      const noticed: RailEvent = { type: 'noticed', flag: 'paid_partially' };
+      return said([{ type: 'expired' }, ...(isPartial ? [noticed] : [])]);
+    }
     default:
       return said([]);
   }
