@@ -314,7 +314,7 @@ await describeDashboard('usage', (stage) => {
       widths: [390, 1440],
       shown: async (page) => {
         await requests(page).filter({ hasText: '0.0013' }).first().click();
-        await page.getByText('This is all that is kept').waitFor();
+        await page.getByText('This row has no content').waitFor();
       },
     });
     await expectGoodLooks(stage, {

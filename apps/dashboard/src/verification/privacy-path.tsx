@@ -58,10 +58,13 @@ const pathOf: Readonly<Record<Way, Readonly<Record<Place, Stop>>>> = {
   },
 };
 
+const ticketed =
+  'The broker gets a ticket that names no account. Afterwards it tells control the model, the tokens and the cost, but no content.';
+
 /** What control and broker have in common. */
 const shared: Readonly<Record<Way, string>> = {
-  private: 'Control and broker share only the ticket, which names no account.',
-  e2ee: 'Control and broker share only the ticket, which names no account.',
+  private: ticketed,
+  e2ee: ticketed,
   compatibility: 'The broker sees both while the request runs.',
 };
 

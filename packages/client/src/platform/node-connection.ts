@@ -43,6 +43,8 @@ export class NodeConnection implements OriginConnection {
       headersTimeout: silenceMs,
       bodyTimeout: silenceMs,
       keepAliveTimeout: 60_000,
+      // A server can ask for longer, and so link more requests to each other.
+      keepAliveMaxTimeout: 60_000,
     });
     this.#client.on('disconnect', () => {
       this.#isOpen = false;

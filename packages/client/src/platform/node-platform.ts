@@ -95,6 +95,7 @@ export function nodePlatform(options: NodePlatformOptions): Platform {
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         keepAliveTimeout: 60_000,
+        keepAliveMaxTimeout: 60_000,
       });
       return channelOf(pool);
     },

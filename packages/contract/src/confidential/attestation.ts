@@ -12,6 +12,7 @@ export const gatewayContracts = contracts({
     description:
       'Verify the broker before you send content. The evidence is bound to your nonce. With `binding=channel` it is also bound to the TLS 1.3 connection of the request, and has `channel`. Without TLS 1.3 at the broker, `channel` is absent. The answer is 404 if the broker has no attestation.',
     credentials: [],
+    openToPages: true,
     // A message about the nonce says how to make one.
     parsesQuery: true,
     query: z.strictObject({
@@ -63,6 +64,7 @@ export const teeContracts = contracts({
     summary: 'Always 404',
     description: 'The message refers you to the control origin, which accepts keys for this.',
     credentials: [],
+    openToPages: true,
     errors: ['not_found', 'internal_error', 'service_unavailable'],
   },
 });

@@ -19,6 +19,7 @@ export const receiptContracts = contracts({
     description:
       'Hashes of the request as received and as forwarded, and of the answer as received and as returned. Kept for an hour.',
     credentials: [],
+    openToPages: true,
     headers,
     returns: 'The receipt.',
     answer: requestReceiptSchema,
@@ -30,6 +31,7 @@ export const receiptContracts = contracts({
     description:
       'The same as at the control origin by id, but no key comes with the question. The enclave signs when its answer has ended. Kept for an hour.',
     credentials: [],
+    openToPages: true,
     headers,
     returns: 'The receipt: hashes of the ciphertexts and a signature.',
     answer: providerReceiptSchema,

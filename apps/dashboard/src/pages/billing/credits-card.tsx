@@ -46,7 +46,7 @@ export function CreditsCard() {
   return (
     <Card
       title="Anonymous credits"
-      lead="Turn money that you paid by crypto into credits, in lots of $5. They pay for wallets that no account is linked to, not even for the operator."
+      lead="Turn money that you paid by crypto into credits, in lots of $5. They pay for wallets that no record links to your account. Times of payment and use can still tell."
     >
       <p className="mb-3 text-sm text-muted">
         This page comes from the operator, so it cannot do it for you. The command <code>sotto purse buy</code> buys

@@ -87,7 +87,7 @@ function Request({ uid, request }: { uid: string; request: InteractionAnswer }) 
         )}
         {request.sign_in_again ? <SignInAgain uid={uid} app={app.name} /> : <ConsentForm uid={uid} request={request} />}
         <p className="text-sm text-muted">
-          It stays connected until you disconnect it, or until it has not been used for 30 days.
+          It stays connected until you disconnect it, for a year at most, and ends after 30 days without use.
         </p>
       </div>
     </Entry>

@@ -55,7 +55,7 @@ export function AccountsPage() {
   return (
     <Page
       title="Accounts"
-      lead="Operators see balances and spend: what a person’s keys used, in any workspace, and what the account paid. They never see requests, models or keys."
+      lead="Operators see balances and spend: what a person’s keys used, in any workspace, and what the account paid. They see no content, and no model or key of a request."
       actions={
         <DownloadLink href={addressOf('GET /v1/operator/accounts', { query: { ...searched, format: 'csv' } })}>
           Export

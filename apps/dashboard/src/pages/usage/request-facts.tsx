@@ -46,8 +46,8 @@ export function RequestFacts({ row, nameOf }: UsageNames & { readonly row: Usage
       />
       <Charge row={row} />
       <p className="text-muted">
-        This is all that is kept: no content, no exact time, no duration, no id of the request, and not whether it came
-        by ticket or by key.
+        This row has no content, no exact time, no duration, no id of the request, and not whether it came by ticket or
+        by key. The ledger also keeps the charge and the time of its booking.
       </p>
     </div>
   );

@@ -5,6 +5,7 @@ import { tiers } from '../../../ui/badge.tsx';
 import { byOutcome, CheckGroups } from '../../../verification/checks.tsx';
 import { type Mark, type Place, PrivacyPath } from '../../../verification/privacy-path.tsx';
 import { browserMinimum, meets, type Verdict, verdictWords } from '../../../verification/verdicts.tsx';
+import { ScriptNote } from '../script-note.tsx';
 import { useSurroundings } from '../surroundings.ts';
 import type { AnswerFacts } from './conversation.ts';
 
@@ -89,7 +90,12 @@ function ControlEvidence({ facts }: { facts: AnswerFacts }) {
   );
 }
 
-const NotAttested = () => <p>Control is not attested. It receives no content, so none depends on its machine.</p>;
+const NotAttested = () => (
+  <>
+    <p>Control is not attested. It received no content of this request.</p>
+    <ScriptNote />
+  </>
+);
 
 function BrokerEvidence({ facts }: { facts: AnswerFacts }) {
   const { sender, unseenTlsKey, linkTo } = useSurroundings();

@@ -84,7 +84,7 @@ export function ImagePanel({ model, open, obstacle }: MediaPanelProps) {
       <MediaAnswer
         asked={asked}
         pending={<Skeleton className="aspect-square w-full max-w-md" />}
-        stopped="Stopped. An unfinished image is free."
+        stopped="Stopped. It is free if the image was not complete yet, unless stopped requests of this hour cost more than $0.10."
         file="image"
       >
         {(url) => <img src={url} alt={prompt} className="w-full max-w-xl rounded-xl border border-line" />}
@@ -198,7 +198,7 @@ export function SpeechPanel({ model, open, obstacle }: MediaPanelProps) {
       <MediaAnswer
         asked={asked}
         pending={<Skeleton className="h-14 w-full max-w-md" />}
-        stopped="Stopped. It is free if no audio had arrived."
+        stopped="Stopped. It is free if no audio had arrived, unless stopped requests of this hour cost more than $0.10."
         file="speech.mp3"
       >
         {(url) => (
