@@ -103,6 +103,7 @@ describe('sotto playground', () => {
       {
         controlOrigin: new URL(stage.service.controlUrl).origin,
         e2eeOnly: false,
+        isOneProcess: true,
         gateway: { origin: stage.service.baseOrigin, verdict: 'untrusted', teeType: 'simulated' },
         enclaves: [],
       },

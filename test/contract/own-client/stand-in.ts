@@ -88,6 +88,7 @@ export async function startStandIn({
         object: 'list',
         data: [{ id: 'acme/small', object: 'model', provider_routes: [] }],
       });
+    if (seen.path === '/v1/capabilities') return json(response, 200, { separate_processes: { enabled: false } });
     const { count } = JSON.parse(seen.text) as { count?: number };
     const minted = Array.from({ length: count ?? 1 }, (_, at) => `ticket-${tickets.length + at + 1}`);
     tickets.push(...minted);

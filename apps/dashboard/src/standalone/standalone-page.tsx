@@ -44,9 +44,12 @@ interface StandaloneProps {
 }
 
 /** The playground with choices of its own, and what the command offers. */
-function Standalone({ standing: { controlOrigin, e2eeOnly, gateway }, models }: StandaloneProps) {
+function Standalone({ standing: { controlOrigin, isOneProcess, e2eeOnly, gateway }, models }: StandaloneProps) {
   const [search, setSearch] = useState<PlaygroundSearch>({});
-  const surroundings = useMemo(() => commandSurroundings(controlOrigin), [controlOrigin]);
+  const surroundings = useMemo(
+    () => commandSurroundings({ controlOrigin, isOneProcess }),
+    [controlOrigin, isOneProcess],
+  );
   const offered = offeredBy(models, e2eeOnly);
   if (!offered.models.some(isOffered)) {
     return <EmptyState title="There are no models" text={e2eeOnly ? noneSealed : 'The operator has not listed any.'} />;

@@ -41,9 +41,10 @@ export async function playgroundCommand(terminal: Terminal, args: readonly strin
   try {
     const token = newToken();
     const e2eeOnly = values.e2ee ?? false;
+    const isOneProcess = await client.isOneProcess();
     const handler = playgroundHandler({
       ...{ page, exchange, token },
-      standing: () => ({ controlOrigin, e2eeOnly, ...verifications.newest }),
+      standing: () => ({ controlOrigin, e2eeOnly, isOneProcess, ...verifications.newest }),
       onUnexpected: (name) => terminal.note(`A request failed: ${name}\n`),
     });
     const { server, origin } = await listenLocally(handler, port);

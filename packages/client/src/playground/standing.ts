@@ -19,6 +19,8 @@ export interface PlaygroundStanding {
   readonly controlOrigin: string;
   /** Whether every request is encrypted for the provider's enclave, or refused. */
   readonly e2eeOnly: boolean;
+  /** Whether control says that one process runs it and the broker. */
+  readonly isOneProcess: boolean;
   /** The newest accepted verification. */
   readonly gateway: ShownGateway;
   /** The newest accepted verification of each provider and model. */

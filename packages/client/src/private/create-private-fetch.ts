@@ -1,5 +1,6 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { operationPaths, ServiceError } from '@sotto/wire';
+import * as z from 'zod';
 import { answerOfRefusal } from '../answer.ts';
 import { checkReceipts, type ReceiptReport } from '../enclave/check-receipts.ts';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
@@ -36,12 +37,16 @@ export interface PrivateClient {
   readonly session: GatewaySession;
   /** Asks control for the preferences in effect. */
   readonly readEffective: () => Promise<Response>;
+  /** Asks control whether one process runs it and the broker. False if it does not say so. */
+  readonly isOneProcess: () => Promise<boolean>;
   /** The confidential origin, without a path. */
   readonly origin: string;
 }
 
 /** Asks for a chat completion with an OpenAI-shaped body. Resolves to JSON, or to events if the body sets `stream`. */
 export type AskE2ee = (body: object, options?: { readonly signal?: AbortSignal }) => Promise<Response>;
+
+const oneProcess = z.object({ separate_processes: z.object({ enabled: z.literal(false) }) });
 
 /** Builds a private client from its options and its platform. Throws `origin_invalid`, `option_invalid`. */
 export function makePrivateClient(
@@ -109,6 +114,10 @@ export function makePrivateClient(
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
     session,
     readEffective: () => control.read('/v1/routing/effective'),
+    isOneProcess: async () => {
+      const answer = await control.read('/v1/capabilities').catch(() => undefined);
+      return oneProcess.safeParse(await answer?.json().catch(() => undefined)).success;
+    },
     origin,
   };
 }
