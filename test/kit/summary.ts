@@ -9,7 +9,7 @@ const slowestShown = 10;
 /**
  * Ends a run with the slowest files, the tests of each topology and its total time. One plain line for any tool counts passed,
  * failed and skipped tests. Writes the seconds and tests of every file to the file that `SOTTO_TEST_REPORT` names. If `SOTTO_FAIL_SKIPS` is `1`, a
- * skipped test that `allowedSkips` does not name fails the run.
+ * skipped test that `allowedSkips` does not name fails the run. Writes the paths of the files that failed to the file that `SOTTO_TEST_FAILED` names.
  */
 class SummaryReporter implements Reporter {
   #startedAt = 0;
@@ -30,6 +30,15 @@ class SummaryReporter implements Reporter {
     const counted = topologies(modules).join('\n');
     const reportTo = process.env.SOTTO_TEST_REPORT;
     if (reportTo) writeFileSync(reportTo, `${times.map(reportLine).join('\n')}\n\n${counted}\n`);
+    const failedTo = process.env.SOTTO_TEST_FAILED;
+    if (failedTo)
+      writeFileSync(
+        failedTo,
+        modules
+          .filter((module) => !module.ok())
+          .map((module) => `${pathOf(module)}\n`)
+          .join(''),
+      );
     const minutes = (performance.now() - this.#startedAt) / 60_000;
     // Runs after vitest's own summary, which is printed in the same turn.
     setImmediate(() => {
