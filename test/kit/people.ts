@@ -4,6 +4,7 @@ import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import { workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/contract/control/workspaces';
 import { expect } from 'vitest';
 import type { Answer } from './answer.ts';
+import { openSession } from './open-session.ts';
 import { type HeaderMap, post } from './send.ts';
 import type { Service } from './service.ts';
 import { type SignedUp, signedUp } from './signed-up.ts';
@@ -13,7 +14,7 @@ export interface Person extends SignedUp {
   readonly session: HeaderMap;
 }
 
-/** The actions of users over HTTP. Each asserts that it succeeded. */
+/** The actions of users, over HTTP but for `signUp`. Each asserts that it succeeded. */
 export function peopleOf(suite: { readonly service: Service }) {
   const url = (path: string): string => `${suite.service.controlUrl}${path}`;
 
@@ -25,7 +26,7 @@ export function peopleOf(suite: { readonly service: Service }) {
   };
   const signUp = async (): Promise<Person> => {
     const made = await signedUp(suite.service.pool);
-    return { ...made, session: await signIn(made) };
+    return { ...made, session: await openSession(suite.service, made.email) };
   };
   /** Marks the email address as verified, as the link in a verification mail does. */
   const verifyAddress = async ({ email }: Pick<Person, 'email'>): Promise<void> => {

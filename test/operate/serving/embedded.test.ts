@@ -1,4 +1,4 @@
-import { freePort } from '@sotto/test-servers';
+import { freePort, until } from '@sotto/test-servers';
 import { expect, it } from 'vitest';
 import { ask, hello } from '../../kit/client.ts';
 import { peopleOf } from '../../kit/people.ts';
@@ -8,6 +8,9 @@ import { describeStage } from '../../kit/stage/describe-stage.ts';
 const model = 'acme/small';
 
 const metricsPort = await freePort();
+
+/** An answer waits no longer for its booking. A busy machine may need more. */
+const patienceMs = 250;
 
 await describeStage(
   'one process',
@@ -29,10 +32,15 @@ await describeStage(
 
     it('has booked an answer when the answer ends, because memory does not survive the process', async () => {
       const { inferenceKey, accountId } = await stage.service.createAccount();
+      const count = async () =>
+        (await stage.service.pool.query('select 1 from usage where account_id = $1', [accountId])).rowCount;
       for (let requests = 1; requests <= 5; requests += 1) {
+        const askedAt = performance.now();
         expect((await ask(stage.service, inferenceKey, { model, messages: hello })).status).toBe(200);
-        const { rows } = await stage.service.pool.query('select 1 from usage where account_id = $1', [accountId]);
-        expect(rows).toHaveLength(requests);
+        const isPatient = performance.now() - askedAt < patienceMs;
+        const booked = await count();
+        if (isPatient) expect(booked).toBe(requests);
+        else await until(async () => (await count()) === requests, 'the answer is booked');
       }
     });
 
