@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/kit/longest-first.ts';
 import { thorough } from './test/thorough.ts';
 
 const source = {
@@ -40,6 +41,7 @@ export default defineConfig({
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
     maxWorkers: Math.max(1, Math.min(atOnce, Math.floor(memory / fileBytes))),
     reporters: ['default', './test/kit/summary.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         ...source,
