@@ -40,6 +40,7 @@ export const messageFieldRows: readonly Row[] = [
   {
     field: 'system and developer messages',
     body: { messages: [{ role: 'system', content: 'a' }, hi, { role: 'developer', content: 'b' }] },
+    openai: { has: { messages: [{ role: 'system', content: 'a' }, hi, { role: 'system', content: 'b' }] } },
     anthropic: {
       has: {
         system: [

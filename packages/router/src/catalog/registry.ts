@@ -104,6 +104,12 @@ const providerSchema = z
         reasoning_field: z.enum(['reasoning_content', 'reasoning', 'reasoning_details']).optional(),
         /** The ids of tool calls that the provider accepts. Default: `nine_alphanumerics` for `mistral`, otherwise any of 40 characters. */
         tool_call_ids: z.enum(['any', 'nine_alphanumerics']).optional(),
+        /** The optional fields that the provider refuses; `name` is that of messages. Default: all for `mistral`, otherwise none. */
+        omitted_fields: z.array(z.enum(['stream_options', 'user', 'name'])).optional(),
+        /** The name of `seed`. Default: `random_seed` for `mistral`, otherwise `seed`. */
+        seed_field: z.enum(['seed', 'random_seed']).optional(),
+        /** Where the provider accepts system messages. Default: `first` for `mistral`, otherwise `anywhere`. */
+        system_messages: z.enum(['anywhere', 'first']).optional(),
       })
       .prefault({}),
   })
@@ -191,10 +197,18 @@ export const keysOf = ({
 }: Pick<RegistryProvider, 'api_key_env' | 'api_keys'>): readonly { readonly env: string; readonly weight: number }[] =>
   several ?? (single === undefined ? [] : [{ env: single, weight: 1 }]);
 
-/** Mistral's API refuses tool calls whose ids have another form than its own, whichever registry names it. */
-const withOwnCallIds = (provider: RegistryProvider): RegistryProvider =>
-  matchesProvider('mistral', provider.id) && provider.request.tool_call_ids === undefined
-    ? { ...provider, request: { ...provider.request, tool_call_ids: 'nine_alphanumerics' } }
+/** Mistral's API refuses what others ignore: unknown fields, other forms of ids, and system messages after the first. */
+const mistralRequest: Partial<RegistryProvider['request']> = {
+  tool_call_ids: 'nine_alphanumerics',
+  omitted_fields: ['stream_options', 'user', 'name'],
+  seed_field: 'random_seed',
+  system_messages: 'first',
+};
+
+/** Adds the differences that we know of Mistral's API, whichever registry names it. */
+const withOwnDefaults = (provider: RegistryProvider): RegistryProvider =>
+  matchesProvider('mistral', provider.id)
+    ? { ...provider, request: { ...mistralRequest, ...provider.request } }
     : provider;
 
 /** The provider registry. It is part of the broker's measured image (docs/concepts/attestation.md). */
@@ -240,7 +254,7 @@ export function parseRegistry(text: string, digest: string, checks: RegistryChec
     }
   }
   if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: { digest, providers: file.providers.map(withOwnCallIds) } };
+  return { ok: true, value: { digest, providers: file.providers.map(withOwnDefaults) } };
 }
 
 /** The part of the broker's registry that control needs for planning. It omits addresses and the names of secrets. */
