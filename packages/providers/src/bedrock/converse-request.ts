@@ -31,7 +31,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
     unfitTools(request, turns);
   if (unfit !== undefined) return unfit;
   const kept = cachePointsOf(target.upstreamModel);
-  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request, kept);
+  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request, target.upstreamModel, kept);
   const choice = request.tool_choice;
   const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
   const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
@@ -165,14 +165,20 @@ function sampling(
   return { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: topP ?? undefined };
 }
 
-function converseTools({ tools, tool_choice: choice }: ChatRequest, kept: KeptBlocks): object | undefined {
+function converseTools(
+  { tools, tool_choice: choice }: ChatRequest,
+  model: string,
+  kept: KeptBlocks,
+): object | undefined {
   if (!tools?.length) return undefined;
   const offered = tools.flatMap(({ function: { name, description, parameters, strict }, cache_control }) => [
     {
       toolSpec: {
         name,
         description: description || undefined,
-        inputSchema: { json: objectSchema(parameters) },
+        inputSchema: {
+          json: strict === true && isClaude(model) ? claudeSchema(objectSchema(parameters)) : objectSchema(parameters),
+        },
         ...(strict === true ? { strict } : {}),
       },
     },
