@@ -35,6 +35,8 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(shown.content).toBe('You said: Grüße, 世界 👋');
     expect(shown.reasoning).toBe('Thinking.');
     expect(shown.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    const roles = shown.chunks.map(({ choices: [choice] }) => choice?.delta?.role ?? '');
+    expect([roles[0], roles.join('')]).toEqual(['assistant', 'assistant']);
     expect(shown.chunks.some(({ usage }) => usage !== undefined)).toBe(false);
     expect(new Set(shown.chunks.map(({ model }) => model))).toEqual(new Set(['acme/small']));
     const counted = await openStream(

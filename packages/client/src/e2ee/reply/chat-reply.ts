@@ -26,6 +26,7 @@ export class ChatReply implements ReplyOpener {
   readonly #parts: ChatReplyParts;
   #isDone = false;
   #hasFinished = false;
+  #hasRole = false;
 
   constructor(parts: ChatReplyParts) {
     this.#parts = parts;
@@ -68,7 +69,15 @@ export class ChatReply implements ReplyOpener {
     const chunks = await this.#chunks(payloads);
     // Drop a chunk that carries only usage if the caller did not ask for usage.
     const said = chunks.filter((chunk) => chunk.choices.length > 0 || chunk.usage !== undefined);
-    return said.map((chunk) => sseFrame(JSON.stringify(chunk))).join('');
+    return said.map((chunk) => sseFrame(JSON.stringify(this.#withRole(chunk)))).join('');
+  }
+
+  /** Adds the role to the first choice only. Some clients join what later ones repeat. */
+  #withRole(chunk: OpenCompletion): OpenCompletion {
+    const [choice] = chunk.choices;
+    if (this.#hasRole || choice === undefined) return chunk;
+    this.#hasRole = true;
+    return { ...chunk, choices: [{ ...choice, delta: { role: 'assistant', ...choice.delta } }] };
   }
 
   async #chunks(payloads: readonly string[]): Promise<OpenCompletion[]> {
