@@ -1,4 +1,4 @@
-import { type AnswerBlock, argumentsOf, blocksOf, requireArguments } from '../answer-blocks.ts';
+import { type AnswerBlock, blocksOf, isCutOff, requireArguments } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
@@ -7,11 +7,7 @@ import type { ChatAnswer } from '../translation.ts';
 
 /** Writes a whole chat answer as a message. */
 export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
-  const isCut = choice?.finish_reason === 'length';
-  const blocks = blocksOf(choice?.message).filter(
-    // A call that the limit cut off is left out: the caller could not run it.
-    (block) => !isCut || block.kind !== 'call' || argumentsOf(block.text) !== undefined,
-  );
+  const blocks = blocksOf(choice?.message).filter((block) => !isCutOff(block, choice?.finish_reason));
   const calls = blocks.some(({ kind }) => kind === 'call');
   return {
     ...startedMessage(id, model),

@@ -34,9 +34,10 @@ export function writeResponse(answer: ChatAnswer, asked: JsonObject, names: Tool
   const { created: createdAt, model, usage } = answer;
   const choice = answer.choices[0];
   const answerId = answerIdOf(answer.id);
-  const output = blocksOf(choice?.message).map((block, index) =>
-    doneItem(block, itemId(block, names, answerId, index), names),
-  );
+  const output = blocksOf(choice?.message).flatMap((block, index) => {
+    const id = itemId(block, names, answerId, index);
+    return doneItem(block, { id, names, finishReason: choice?.finish_reason }) ?? [];
+  });
   return responseObject({ answerId, createdAt, model, output }, standingAtEnd(choice?.finish_reason, usage), asked);
 }
 

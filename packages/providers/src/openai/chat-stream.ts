@@ -107,8 +107,8 @@ export class OpenAiChatStream extends AnswerStream {
     this.#send({ ...chunk, content });
   }
 
-  protected override closeCalls(): readonly ToolCallPiece[] {
-    return this.#toolCallIds.close();
+  protected override closeCalls(isCut: boolean): readonly ToolCallPiece[] {
+    return this.#toolCallIds.close(isCut);
   }
 
   protected override writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void {

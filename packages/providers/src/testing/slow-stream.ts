@@ -6,7 +6,7 @@ import { embeddedFailure } from '../openai/classify-failure.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { readUsage } from '../openai/usage.ts';
-import { finalReason } from '../translate/stop-reason.ts';
+import { finalReason, isCutOff } from '../translate/stop-reason.ts';
 import { ours } from './fixtures.ts';
 
 /** The result of reading a stream. */
@@ -74,7 +74,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       read.failure = 'malformed_answer';
       return;
     }
-    const toolCalls = ids.close();
+    const toolCalls = ids.close(isCutOff(reason));
     const isCovered = isUsageFinal || read.reportedAtBytes === read.producedBytes;
     count({ ...withoutOutput, toolCalls });
     if (isCovered && read.reported !== undefined) read.reportedAtBytes = read.producedBytes;
