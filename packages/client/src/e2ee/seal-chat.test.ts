@@ -1,3 +1,4 @@
+import { sseKeepAlive } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vouchForKey } from './enclave-key.ts';
@@ -65,6 +66,14 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     const exchanged = await exchange(standInEnclave(kind), body);
     const single = [...Buffer.concat(exchanged.answer.pieces)].map((byte) => Uint8Array.of(byte));
     expect(await openStream(exchanged, single)).toMatchObject({ failure: undefined, reasoning: 'Thinking.' });
+  });
+
+  it('has a comment for a piece that completes no event: programs give up a silent answer', async () => {
+    const exchanged = await exchange(standInEnclave(kind), { model: 'm', messages: [question], stream: true });
+    const bytes = Buffer.concat(exchanged.answer.pieces);
+    const shown = await openStream(exchanged, [bytes.subarray(0, 1), bytes.subarray(1)]);
+    expect(shown.failure).toBeUndefined();
+    expect(shown.text.startsWith(sseKeepAlive)).toBe(true);
   });
 
   it('receives every turn of a conversation, sent again under new keys', async () => {

@@ -1,3 +1,4 @@
+import { sseKeepAlive } from '@sotto/wire';
 import { type AnswerBlock, type BlockStart, isCutOff } from '../answer-blocks.ts';
 import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
 import type { ChatFailure } from '../chat-failure.ts';
@@ -53,9 +54,8 @@ export class ResponseStream extends AnswerStream {
     this.#event('response.in_progress', { response });
   }
 
-  /** Writes a comment, which every parser of event streams skips. */
   protected writeKeepAlive(): void {
-    this.write(': keep-alive\n\n');
+    this.write(sseKeepAlive);
   }
 
   protected writeEnd({ finishReason, usage }: AnswerEnd): void {

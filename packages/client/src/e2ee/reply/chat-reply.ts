@@ -1,4 +1,4 @@
-import { parseJson, sseDone, sseFrame } from '@sotto/wire';
+import { parseJson, sseDone, sseFrame, sseKeepAlive } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromUtf8 } from '../bytes.ts';
 import type { ReplyOpener } from '../family.ts';
@@ -51,7 +51,7 @@ export class ChatReply implements ReplyOpener {
   }
 
   async push(bytes: Bytes): Promise<string> {
-    return this.#write(await this.#parts.source.push(bytes));
+    return (await this.#write(await this.#parts.source.push(bytes))) || sseKeepAlive;
   }
 
   async end(): Promise<string> {
