@@ -1,4 +1,5 @@
 import { type AnswerBlock, blocksOf, isCutOff, requireArguments } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
@@ -19,7 +20,7 @@ export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer
 
 /** Writes a message before its first block. Its id is made from the id of the chat answer. */
 export const startedMessage = (chatId: string | undefined, model: string): object => ({
-  id: `msg_${(chatId ?? 'local').replace(/^chatcmpl-/, '')}`,
+  id: `msg_${answerIdOf(chatId)}`,
   type: 'message',
   role: 'assistant',
   model,

@@ -1,4 +1,5 @@
 import { blocksOf } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber, asObject, type JsonObject } from '../json.ts';
 import type { ToolNames } from '../tool-names.ts';
@@ -93,6 +94,3 @@ export const responseUsage = (usage: AnswerUsage): object => ({
   output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
   total_tokens: usage.total_tokens,
 });
-
-/** The part of a chat answer's id that its response and its items share. */
-export const answerIdOf = (chatId: string | undefined): string => (chatId ?? 'local').replace(/^chatcmpl-/, '');

@@ -1,5 +1,6 @@
 import { sseKeepAlive } from '@sotto/wire';
 import { type AnswerBlock, type BlockStart, isCutOff } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
 import type { ChatFailure } from '../chat-failure.ts';
 import type { AnswerChunk } from '../chat-stream.ts';
@@ -8,7 +9,7 @@ import { isBuiltIn, type ToolNames } from '../tool-names.ts';
 import { CustomInputReader } from './custom-input.ts';
 import { codexError, openAiError } from './failure-answer.ts';
 import { contentPart, doneItem, itemId, startedItem } from './write-item.ts';
-import { answerIdOf, type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
+import { type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
 
 export interface ResponseStreamParts {
   readonly asked: JsonObject;
@@ -30,7 +31,7 @@ export class ResponseStream extends AnswerStream {
   readonly #parts: ResponseStreamParts;
   readonly #output: object[] = [];
   #sequence = 0;
-  protected answerId = 'local';
+  protected answerId = '';
   #createdAt = 0;
   #model: string;
   #kind: BlockStart['kind'] | undefined;
