@@ -39,7 +39,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   const body = {
     ...target.extraBody,
     system: systemBlocks(conversation, request.response_format, kept),
-    messages: turns.map((turn) => converseMessage(turn, kept)),
+    messages: beginningWithUser(turns).map((turn) => converseMessage(turn, kept)),
     inferenceConfig: {
       maxTokens: target.maxOutputTokens,
       ...sampling(request, target.upstreamModel, thinks),
@@ -58,6 +58,12 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/model/${model}/converse`, body: jsonBody(body), accept: 'application/json' };
 }
+
+/** Converse refuses a conversation that begins with the assistant, such as a greeting. */
+const beginningWithUser = (turns: readonly Turn[]): readonly Turn[] =>
+  turns[0]?.role === 'assistant'
+    ? [{ role: 'user', blocks: [{ kind: 'text', text: '(start)', cached: false }] }, ...turns]
+    : turns;
 
 const stopsOf = ({ stop }: ChatRequest): string[] | undefined => (stop == null ? undefined : [stop].flat());
 

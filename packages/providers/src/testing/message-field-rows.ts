@@ -60,6 +60,15 @@ export const messageFieldRows: readonly Row[] = [
     others: { has: { messages: [{ role: 'user', content: [{ text: 'hi' }, { text: 'you' }] }] } },
   },
   {
+    field: 'first message of the assistant',
+    body: { messages: [{ role: 'assistant', content: 'Hello!' }, hi] },
+    anthropic: { has: { messages: [{ role: 'assistant' }, { role: 'user' }] } },
+    google: { has: { contents: [{ role: 'model' }, { role: 'user' }] } },
+    bedrock: {
+      has: { messages: [{ role: 'user', content: [{ text: '(start)' }] }, { role: 'assistant' }, { role: 'user' }] },
+    },
+  },
+  {
     field: 'image by data URL',
     body: image('data:image/png;base64,AAAA'),
     anthropic: {
