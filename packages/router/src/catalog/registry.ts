@@ -8,6 +8,7 @@ import {
 } from '@sotto/wire';
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import * as z from 'zod';
+import { type ChatParameter, chatParameters } from '../parameters/parameter-names.ts';
 import { type ModelType, modelTypes } from './catalog.ts';
 import { extendsSchema } from './catalog-file.ts';
 import { extendRegistry } from './extend-built-in.ts';
@@ -24,6 +25,19 @@ export const adapterModelTypes = {
   azure: ['text', 'embedding', 'image', 'tts'],
   cohere: ['embedding'],
 } as const satisfies Record<AdapterName, readonly ModelType[]>;
+
+/** The chat parameters that an adapter's API does not have (docs/reference/provider-fields.md). */
+const missingParameters: Readonly<Record<AdapterName, readonly ChatParameter[]>> = {
+  openai: [],
+  anthropic: ['seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'min_p'],
+  google: ['parallel_tool_calls', 'repetition_penalty', 'min_p'],
+  bedrock: [
+    ...(['seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'top_k', 'min_p'] as const),
+    'parallel_tool_calls',
+  ],
+  azure: ['repetition_penalty', 'top_k', 'min_p'],
+  cohere: [],
+};
 
 const milliseconds = (fallback: number) => z.int().min(1).max(3_600_000).default(fallback);
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -269,6 +283,8 @@ export const registryPublicSchema = z.strictObject({
       models: z.array(z.strictObject({ match: z.string(), privacy_class: privacyClassSchema })).optional(),
       /** The kinds of models that its API serves. Absent: all. */
       model_types: z.array(z.enum(modelTypes)).optional(),
+      /** The chat parameters that its API does not have, whatever a catalog lists. Absent: none. */
+      missing_parameters: z.array(z.enum(chatParameters)).optional(),
       /** Whether brokers reach it without TLS, in a private network. Absent: no. */
       insecure_http: z.literal(true).optional(),
       /** The family of its enclaves' evidence. Absent: it has no enclaves. */
@@ -307,6 +323,9 @@ export function publicRegistry(
       privacy_class: provider.privacy_class,
       ...(provider.models === undefined ? {} : { models: provider.models }),
       model_types: [...adapterModelTypes[provider.adapter]],
+      ...(missingParameters[provider.adapter].length === 0
+        ? {}
+        : { missing_parameters: [...missingParameters[provider.adapter]] }),
       ...(provider.insecure_http ? { insecure_http: true } : {}),
       ...(provider.attestation === undefined ? {} : { enclave_family: provider.attestation.family }),
       available: available(provider),
