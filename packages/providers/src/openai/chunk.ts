@@ -119,7 +119,7 @@ const known: ReadonlyMap<string, FinishReason | typeof failedFinish> = new Map([
   ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool_calls'],
   ['tool_use', 'tool_calls'],
-  ['function_call', 'function_call'],
+  ['function_call', 'tool_calls'],
   ['content_filter', 'content_filter'],
   ['sensitive', 'content_filter'],
   ['safety', 'content_filter'],
