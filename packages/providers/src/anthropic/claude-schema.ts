@@ -3,10 +3,7 @@ import { asArray, asObject, type JsonObject } from '../json.ts';
 
 /** The keywords and formats that such a schema may have. The API refuses others with a 400. */
 const kept = new Set(['$ref', '$schema', '$id', 'title', 'description', 'default', 'const', 'enum', 'type']);
-const formats = new Set<unknown>([
-  ...['date-time', 'time', 'date', 'duration'],
-  ...['email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
-]);
+const formats = new Set<unknown>('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '));
 const keptLists = new Set(['anyOf', 'allOf']);
 const keptMaps = new Set(['properties', '$defs', 'definitions']);
 
