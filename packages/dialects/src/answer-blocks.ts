@@ -196,8 +196,7 @@ export function blocksOf(message: AnswerMessage = {}): AnswerBlock[] {
 }
 
 /** Reads the arguments of a whole call. Undefined if they are no JSON object, as those of a call that was cut off. */
-export const argumentsOf = (text: string): JsonObject | undefined =>
-  text.trim() === '' ? {} : asObject(parseExact(text));
+const argumentsOf = (text: string): JsonObject | undefined => (text.trim() === '' ? {} : asObject(parseExact(text)));
 
 /** The same, or throws an `UnwritableAnswer`: the tool must not run with empty arguments instead. */
 export function requireArguments(text: string, name: string): JsonObject {
@@ -206,3 +205,12 @@ export function requireArguments(text: string, name: string): JsonObject {
     throw new UnwritableAnswer(`The model called \`${name}\` with arguments that are no JSON object.`);
   return read;
 }
+
+/**
+ * Whether the output limit or a filter cut the answer off within a call. The caller could not run it, and must not run it
+ * without arguments.
+ */
+export const isCutOff = (block: AnswerBlock, finishReason: string | null | undefined): boolean =>
+  (finishReason === 'length' || finishReason === 'content_filter') &&
+  block.kind === 'call' &&
+  (block.text.trim() === '' || argumentsOf(block.text) === undefined);

@@ -7,6 +7,12 @@ export interface NamedTool {
   readonly namespace: string | undefined;
 }
 
+/** Whether OpenAI's models know the tool by its type. */
+export const isBuiltIn = (
+  tool: NamedTool,
+): tool is NamedTool & { readonly kind: Exclude<NamedTool['kind'], 'function' | 'custom'> } =>
+  tool.kind !== 'function' && tool.kind !== 'custom';
+
 /** Longest name that every provider takes. */
 const maxLength = 64;
 

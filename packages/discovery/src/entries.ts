@@ -16,7 +16,8 @@ export const serverEntry = (kind: ServerKind, id: string, baseUrl: string): Regi
   base_url: baseUrl,
   privacy_class: 'private',
   timeouts: { first_byte_ms: 120_000 },
-  ...(kind === 'ollama' ? { request: { reasoning_field: 'reasoning' } } : {}),
+  // The chat templates of many models refuse a system message elsewhere.
+  request: { system_messages: 'first', ...(kind === 'ollama' ? { reasoning_field: 'reasoning' } : {}) },
 });
 
 /** The catalog's models of a server, at price 0, as `<provider>/<model>`. The names of models on this machine end in `(local)`. */

@@ -158,7 +158,7 @@ export {
 } from './requests/ticket-request.ts';
 export { omittable } from './requests/without-nulls.ts';
 export { sentStatus } from './sent-status.ts';
-export { SseEventTooLargeError, SseParser, sseDone, sseFrame } from './sse.ts';
+export { SseEventTooLargeError, SseParser, sseDone, sseFrame, sseKeepAlive } from './sse.ts';
 export { assertStorable, isStorable } from './storable.ts';
 export {
   type AttemptError,

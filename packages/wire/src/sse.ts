@@ -123,6 +123,9 @@ const valueStart = (buffer: string, at: number): number => (buffer.charCodeAt(at
 /** The last event of a stream in OpenAI's form. */
 export const sseDone = 'data: [DONE]\n\n';
 
+/** A comment, which every parser skips. Programs and proxies give up an answer from which no bytes come. */
+export const sseKeepAlive = ': keep-alive\n\n';
+
 /** Writes one JSON payload (or any text) as a server-sent event. Line breaks become further `data:` lines. */
 export function sseFrame(data: string): string {
   return data.includes('\n') || data.includes('\r')

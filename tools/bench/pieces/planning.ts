@@ -74,6 +74,7 @@ function aRoute(modelId: string, at: number, level: number): Route {
     price: { input: Math.round(input * 1e6), output: Math.round(output * 1e6), cachedInput: Math.round(input * 2e5) },
     pricing: { input, output },
     supportedParameters: undefined,
+    missingParameters: new Set(),
     parameterRanges: {},
     exclusiveParameters: [],
     capabilities: { tools: random.chance(0.8), vision: random.chance(0.4), structuredOutput: random.chance(0.6) },

@@ -1,3 +1,4 @@
+import { sseKeepAlive } from '@sotto/wire';
 import type { ClientLink } from './client-link.ts';
 
 /** When a stream's headers and comments leave. */
@@ -11,11 +12,8 @@ export interface StreamPacing {
   readonly headersAfterMs: number | undefined;
 }
 
-/** A comment, which every parser of event streams skips. */
-const comment = ': keep-alive\n\n';
-
 /**
- * Sends comments while a stream is silent, because proxies cut connections without bytes. A comment is no output: it is
+ * Sends comments while a stream is silent. A comment is no output: it is
  * neither charged nor measured. Call it only between the frames of a stream.
  */
 export class KeepAlive {
@@ -25,7 +23,7 @@ export class KeepAlive {
   constructor(client: Pick<ClientLink, 'hasLeft' | 'write'>, everyMs: number | undefined, mayWrite: () => boolean) {
     if (everyMs === undefined) return;
     const timer = setTimeout(() => {
-      if (!client.hasLeft && mayWrite()) client.write(comment);
+      if (!client.hasLeft && mayWrite()) client.write(sseKeepAlive);
       timer.refresh();
     }, everyMs);
     timer.unref();

@@ -17,7 +17,7 @@ export interface ReplyOpener {
   /** Checks the response headers before the body is read. Throws if they show that the reply is not encrypted. */
   begin(headers: Headers): Promise<void>;
   openWhole(body: Bytes): Promise<string>;
-  /** Takes bytes of the reply in any split. Returns the events that they complete. */
+  /** Takes bytes of the reply in any split. Returns the events that they complete, or a comment if there are none. */
   push(bytes: Bytes): Promise<string>;
   /** Ends the reply's body. Throws `e2ee_reply_truncated` if the reply is not complete. */
   end(): Promise<string>;

@@ -1,3 +1,4 @@
+import { sseKeepAlive } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vouchForKey } from './enclave-key.ts';
@@ -35,6 +36,8 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(shown.content).toBe('You said: Grüße, 世界 👋');
     expect(shown.reasoning).toBe('Thinking.');
     expect(shown.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    const roles = shown.chunks.map(({ choices: [choice] }) => choice?.delta?.role ?? '');
+    expect([roles[0], roles.join('')]).toEqual(['assistant', 'assistant']);
     expect(shown.chunks.some(({ usage }) => usage !== undefined)).toBe(false);
     expect(new Set(shown.chunks.map(({ model }) => model))).toEqual(new Set(['acme/small']));
     const counted = await openStream(
@@ -63,6 +66,14 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     const exchanged = await exchange(standInEnclave(kind), body);
     const single = [...Buffer.concat(exchanged.answer.pieces)].map((byte) => Uint8Array.of(byte));
     expect(await openStream(exchanged, single)).toMatchObject({ failure: undefined, reasoning: 'Thinking.' });
+  });
+
+  it('has a comment for a piece that completes no event: programs give up a silent answer', async () => {
+    const exchanged = await exchange(standInEnclave(kind), { model: 'm', messages: [question], stream: true });
+    const bytes = Buffer.concat(exchanged.answer.pieces);
+    const shown = await openStream(exchanged, [bytes.subarray(0, 1), bytes.subarray(1)]);
+    expect(shown.failure).toBeUndefined();
+    expect(shown.text.startsWith(sseKeepAlive)).toBe(true);
   });
 
   it('receives every turn of a conversation, sent again under new keys', async () => {

@@ -17,7 +17,7 @@ function refusalOf(body: unknown): { code: string; param: string | undefined } {
 
 describe('a text chat', () => {
   it('keeps texts, roles and settings', () => {
-    const messages = (['system', 'developer', 'user', 'assistant'] as const).map((role) => ({ role, content: role }));
+    const messages = (['system', 'user', 'assistant', 'system'] as const).map((role) => ({ role, content: role }));
     const settings = { temperature: 0.2, top_p: 0.9, seed: 7, frequency_penalty: 1, presence_penalty: -1 };
     expect(readTextChat(chat({ messages, ...settings, max_completion_tokens: 9 }))).toEqual({
       model: 'acme/small',
@@ -26,6 +26,20 @@ describe('a text chat', () => {
       includeUsage: false,
       settings: { ...settings, max_completion_tokens: 9 },
     });
+  });
+
+  it('has one system message at the start, which holds the developer messages there', () => {
+    const messages = [
+      { role: 'system', content: 'a' },
+      { role: 'developer', content: [{ type: 'text', text: 'b' }] },
+      hello,
+      { role: 'developer', content: 'c' },
+    ];
+    expect(readTextChat(chat({ messages })).messages).toEqual([
+      { role: 'system', content: 'a\n\nb' },
+      hello,
+      { role: 'system', content: 'c' },
+    ]);
   });
 
   it('treats null as absent, and drops routing settings and ignored fields', () => {

@@ -1,7 +1,7 @@
 import { ClientError } from '../errors.ts';
 
 interface TextMessage {
-  readonly role: 'system' | 'developer' | 'user' | 'assistant';
+  readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
 }
 
@@ -21,7 +21,7 @@ export interface TextChat {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const roles: readonly string[] = ['system', 'developer', 'user', 'assistant'] satisfies TextMessage['role'][];
+const roles: readonly string[] = ['system', 'user', 'assistant'] satisfies TextMessage['role'][];
 const numbers = ['temperature', 'top_p', 'seed', 'frequency_penalty', 'presence_penalty'];
 const ceilings = ['max_tokens', 'max_completion_tokens'];
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
@@ -67,11 +67,20 @@ export function readTextChat(body: unknown): TextChat {
   if (n !== 1) throw invalid('n');
   return {
     model,
-    messages: messages.map((message: unknown, index) => readMessage(message, `messages.${index}`)),
+    messages: withOneStart(messages.map((message: unknown, index) => readMessage(message, `messages.${index}`))),
     stream,
     includeUsage: readIncludeUsage(fields.stream_options),
     settings: readSettings(fields),
   };
+}
+
+/** Joins the system messages at the start, because chat templates of many models refuse a second one. */
+function withOneStart(messages: readonly TextMessage[]): readonly TextMessage[] {
+  const found = messages.findIndex(({ role }) => role !== 'system');
+  const count = found === -1 ? messages.length : found;
+  if (count < 2) return messages;
+  const texts = messages.slice(0, count).map(({ content }) => content);
+  return [{ role: 'system', content: texts.join('\n\n') }, ...messages.slice(count)];
 }
 
 function readMessage(message: unknown, path: string): TextMessage {
@@ -81,7 +90,8 @@ function readMessage(message: unknown, path: string): TextMessage {
     const value = fields[name];
     if (value !== undefined && !droppable.includes(name) && !isEmpty(value)) throw unsupported(`${path}.${name}`);
   }
-  const { role } = fields;
+  // Not every model's template knows `developer`, and those that do treat both alike.
+  const role = fields.role === 'developer' ? 'system' : fields.role;
   if (role === 'tool' || role === 'function') throw unsupported(`${path}.role`);
   if (!isRole(role)) throw invalid(`${path}.role`);
   return { role, content: readContent(fields.content, `${path}.content`) };

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { errorEnvelope, SseEventTooLargeError, SseParser, sseFrame } from '@sotto/wire';
+import { errorEnvelope, SseEventTooLargeError, SseParser, sseFrame, sseKeepAlive } from '@sotto/wire';
 import { answerFrom, answerOfFailure, localId } from '../answer.ts';
 import { bounded, maxAnswerBytes, readWhole } from '../bounded-body.ts';
 import { type Bytes, utf8 } from '../e2ee/bytes.ts';
@@ -89,15 +89,12 @@ export interface EventWriter {
   end?(): Promise<string>;
 }
 
-/** Programs give up an answer from which nothing comes. */
-const comment = ': waiting\n\n';
-
 /** Writes the events of a stream anew: something for each piece that arrives. Its last event is an error if it is too large. */
 export async function* eventsAnew(body: AsyncIterable<Uint8Array>, writer: EventWriter): AsyncGenerator<Uint8Array> {
   try {
     for await (const { piece, events } of eventsOf(bounded(body))) {
       writer.bytes?.(piece);
-      yield utf8(events.map((event) => writer.event(event)).join('') || comment);
+      yield utf8(events.map((event) => writer.event(event)).join('') || sseKeepAlive);
     }
     const last = (await writer.end?.()) ?? '';
     if (last !== '') yield utf8(last);

@@ -1,5 +1,5 @@
 import { type Nusd, usdToNusd } from '@sotto/money';
-import { asNumber, asObject, parseJson, sseFrame } from '@sotto/wire';
+import { asNumber, asObject, parseJson, sseFrame, sseKeepAlive } from '@sotto/wire';
 import { type Charge, readAnswerCharge } from '../bill/read-bill.ts';
 import { maxAnswerBytes } from '../bounded-body.ts';
 import { utf8 } from '../e2ee/bytes.ts';
@@ -69,6 +69,6 @@ async function* readStream(
       return stated === undefined;
     });
     if (!hidesUsage) yield piece;
-    else if (shown.length > 0) yield utf8(shown.map(sseFrame).join(''));
+    else yield utf8(shown.map(sseFrame).join('') || sseKeepAlive);
   }
 }

@@ -1,4 +1,4 @@
-import { type AnswerBlock, argumentsOf, blocksOf, requireArguments } from '../answer-blocks.ts';
+import { type AnswerBlock, blocksOf, isCutOff, requireArguments } from '../answer-blocks.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { type KeptReasoning, sealReasoning } from '../reasoning-envelope.ts';
 import type { ToolNames } from '../tool-names.ts';
@@ -73,13 +73,13 @@ export class PartWriter {
   }
 
   /**
-   * Writes what the end of a block adds. A call that the limit cut off is left out: the caller could not run it. Throws an
+   * Writes what the end of a block adds. A call that was cut off is left out. Throws an
    * `UnwritableAnswer` for another call whose arguments are no JSON object.
    */
   end(block: AnswerBlock, finish: string | undefined): object[] {
     if (block.kind === 'reasoning') this.#thoughts.push(block);
     if (block.kind !== 'call') return [];
-    if (finish === 'length' && argumentsOf(block.text) === undefined) return [];
+    if (isCutOff(block, finish)) return [];
     const { name } = this.#options.names.named(block.name);
     const args = requireArguments(block.text, name);
     return [{ functionCall: { id: block.id, name, args }, ...this.#signature() }];

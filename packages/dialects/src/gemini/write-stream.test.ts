@@ -49,12 +49,14 @@ describe('an answer of the Gemini API', () => {
     expect(ask(true).stream().keepAlive()).toBe('\n');
   });
 
-  it('leaves out a call that the limit cut off, and fails for another call that is no object', () => {
-    const stream = (finish: string) =>
+  it('leaves out a call that was cut off, and fails for another call that is no object', () => {
+    const stream = (finish: string, args = '{"path":') =>
       runStream(ask(true).stream(), [
-        Buffer.from(frames(payloads(deltasOf({ content: 'x', tool_calls: [call('{"path":')] }), finish))),
+        Buffer.from(frames(payloads(deltasOf({ content: 'x', tool_calls: [call(args)] }), finish))),
       ]);
     expect(stream('length')).not.toContain('functionCall');
+    expect(stream('content_filter')).not.toContain('functionCall');
+    expect(stream('length', '')).not.toContain('functionCall');
     expect(() => stream('tool_calls')).toThrow(UnwritableAnswer);
   });
 

@@ -83,10 +83,11 @@ describe('a message', () => {
 
   it('never has an empty input for arguments that cannot be read', () => {
     expect(() => writeMessage(callOf('{"a":', 'tool_calls'), names)).toThrow(/no JSON object/);
-    // A call that the limit cut off is no call.
-    expect(writeMessage(callOf('{"a":', 'length'), names)).toMatchObject({
-      content: [{ type: 'text', text: 'a' }],
-      stop_reason: 'max_tokens',
-    });
+    // A call that was cut off is no call.
+    for (const args of ['{"a":', '']) {
+      const content = [{ type: 'text', text: 'a' }];
+      expect(writeMessage(callOf(args, 'length'), names)).toMatchObject({ content, stop_reason: 'max_tokens' });
+      expect(writeMessage(callOf(args, 'content_filter'), names)).toMatchObject({ content, stop_reason: 'refusal' });
+    }
   });
 });

@@ -1,4 +1,5 @@
-import { type AnswerBlock, argumentsOf, blocksOf, requireArguments } from '../answer-blocks.ts';
+import { type AnswerBlock, blocksOf, isCutOff, requireArguments } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber } from '../json.ts';
 import { sealReasoning, sealSignature } from '../reasoning-envelope.ts';
@@ -7,11 +8,7 @@ import type { ChatAnswer } from '../translation.ts';
 
 /** Writes a whole chat answer as a message. */
 export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer, names: ToolNames): object {
-  const isCut = choice?.finish_reason === 'length';
-  const blocks = blocksOf(choice?.message).filter(
-    // A call that the limit cut off is left out: the caller could not run it.
-    (block) => !isCut || block.kind !== 'call' || argumentsOf(block.text) !== undefined,
-  );
+  const blocks = blocksOf(choice?.message).filter((block) => !isCutOff(block, choice?.finish_reason));
   const calls = blocks.some(({ kind }) => kind === 'call');
   return {
     ...startedMessage(id, model),
@@ -23,7 +20,7 @@ export function writeMessage({ id, model, choices: [choice], usage }: ChatAnswer
 
 /** Writes a message before its first block. Its id is made from the id of the chat answer. */
 export const startedMessage = (chatId: string | undefined, model: string): object => ({
-  id: `msg_${(chatId ?? 'local').replace(/^chatcmpl-/, '')}`,
+  id: `msg_${answerIdOf(chatId)}`,
   type: 'message',
   role: 'assistant',
   model,

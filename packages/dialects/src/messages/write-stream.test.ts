@@ -39,6 +39,14 @@ describe('a streamed message', () => {
     expect(events[8]).toMatchObject({ content_block: { type: 'tool_use', id: 'a', name: 'bash', input: {} } });
   });
 
+  it('has an id of its own if it begins before the answer has one: programs join messages with equal ids', () => {
+    const ids = [1, 2].map(() => {
+      const writer = new MessageStream('asked/model', new ToolNames());
+      return /"id":"(msg_\w+)"/.exec(writer.keepAlive() + writer.chunk(first) + writer.end())?.[1];
+    });
+    expect(ids).toEqual([expect.stringMatching(/^msg_[0-9a-f]{32}$/), expect.not.stringMatching(`^${ids[0]}$`)]);
+  });
+
   it('ends a call as soon as the answer does, before its usage arrives', () => {
     const writer = new MessageStream('asked/model', new ToolNames());
     const [, opening = {}] = payloads(deltasOf({ content: null, tool_calls: [call] }));

@@ -1,11 +1,12 @@
 import { type AnswerBlock, blocksOf } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import type { AnswerEnd } from '../answer-stream.ts';
 import { type ChatBody, unreadable } from '../chat-body.ts';
 import { brokenOff } from '../chat-failure.ts';
 import type { JsonObject } from '../json.ts';
 import { openSummary, sealSummary } from '../reasoning-envelope.ts';
 import { type ChatAnswer, UnwritableAnswer } from '../translation.ts';
-import { answerIdOf, responseUsage } from './write-response.ts';
+import { responseUsage } from './write-response.ts';
 import { ResponseStream } from './write-stream.ts';
 
 /** The item at the end of an input that asks for a compaction of the conversation before it. */

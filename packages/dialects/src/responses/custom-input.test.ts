@@ -6,7 +6,7 @@ import { CustomInputReader, customInput } from './custom-input.ts';
 function read(pieces: readonly string[]): { readonly given: string; readonly early: string; readonly input: string } {
   const reader = new CustomInputReader();
   const early = pieces.map((piece) => reader.push(piece)).join('');
-  const { input, rest } = reader.end();
+  const { input, rest } = reader.end(false);
   return { given: early + rest, early, input };
 }
 

@@ -6,6 +6,9 @@ export function customInput(text: string): string {
   return parsed === undefined ? text : (asString(parsed.input) ?? text);
 }
 
+/** Returns what the arguments of a call that was cut off have of its input. */
+export const cutInput = (text: string): string => new CustomInputReader().push(text);
+
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 
 /** Reads the input of a custom tool while its arguments arrive: the string behind `{"input":`, decoded. */
@@ -28,9 +31,9 @@ export class CustomInputReader {
     return this.#give(this.#decodeOn());
   }
 
-  /** Ends the arguments. Returns the whole input, and what `push` has not given of it yet. */
-  end(): { readonly input: string; readonly rest: string } {
-    const input = customInput(this.#text);
+  /** Ends the arguments. Returns the whole input, and what `push` has not given of it yet. `isCut`: nothing more counts. */
+  end(isCut: boolean): { readonly input: string; readonly rest: string } {
+    const input = isCut ? this.#given : customInput(this.#text);
     return { input, rest: input.startsWith(this.#given) ? input.slice(this.#given.length) : '' };
   }
 

@@ -161,6 +161,12 @@ describe('tools', () => {
     const other = { ...exec, name: 'other' };
     const tool_choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'exec' }] };
     expect(chat({ tools: [exec, other], tool_choice })).toMatchObject({ tools: [chatTool], tool_choice: 'required' });
+    const shell = { type: 'local_shell' };
+    const limited = { type: 'allowed_tools', mode: 'auto', tools: [shell] };
+    expect(chat({ tools: [exec, shell], tool_choice: limited })).toMatchObject({
+      tools: [{ function: { name: 'local_shell' } }],
+      tool_choice: 'auto',
+    });
   });
 
   it('of OpenAI cannot be forced', () => {

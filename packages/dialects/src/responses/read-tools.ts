@@ -78,7 +78,7 @@ export function readToolChoice(
 ): Pick<ChatBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const choice = asObject(request.tool_choice);
   const allowed = choice?.type === 'allowed_tools' ? asObjects(choice.tools) : undefined;
-  const allowedNames = allowed && new Set(allowed.map(nameOfChoice));
+  const allowedNames = allowed && new Set<string | undefined>(allowed.map(nameOfChoice));
   const tools = read.tools.filter((tool) => allowedNames?.has(tool.function.name) ?? true);
   const chosen = readChoice(allowed === undefined ? request.tool_choice : choice?.mode);
   if (tools.length === 0) return {};
@@ -94,14 +94,15 @@ function readChoice(value: unknown): ChatToolChoice | undefined {
   if (value === 'auto' || value === 'none' || value === 'required') return value;
   const choice = asObject(value);
   if (choice === undefined) return undefined;
-  if (choice.type === 'function' || choice.type === 'custom') {
-    return { type: 'function', function: { name: nameOfChoice(choice) } };
-  }
-  const builtIn = builtInOf(choice);
-  if (builtIn !== undefined) return { type: 'function', function: { name: builtIn } };
+  const name = nameOfChoice(choice);
+  if (name !== undefined) return { type: 'function', function: { name } };
   const message = `\`tool_choice\` forces \`${asString(choice.type) ?? ''}\`, a hosted tool. This service runs no tools.`;
   throw unreadable(message, 'tool_choice');
 }
 
-const nameOfChoice = (choice: JsonObject): string =>
-  chatName({ name: asString(choice.name) ?? '', namespace: asString(choice.namespace) });
+/** The name in the chat of a tool that is chosen. Undefined for a hosted tool. */
+function nameOfChoice(choice: JsonObject): string | undefined {
+  return choice.type === 'function' || choice.type === 'custom'
+    ? chatName({ name: asString(choice.name) ?? '', namespace: asString(choice.namespace) })
+    : builtInOf(choice);
+}

@@ -1,10 +1,11 @@
+import { answerIdOf } from '../answer-id.ts';
 import type { JsonObject } from '../json.ts';
 import { requestObject } from '../request-fields.ts';
 import type { Models, Translation } from '../translation.ts';
 import { CompactionStream, compactionOf, compactionTrigger, writeCompacted } from './compaction.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import { readResponsesRequest } from './read-request.ts';
-import { answerIdOf, responseObject, standingAtEnd, writeResponse } from './write-response.ts';
+import { responseObject, standingAtEnd, writeResponse } from './write-response.ts';
 import { ResponseStream } from './write-stream.ts';
 
 export interface ResponsesOptions {

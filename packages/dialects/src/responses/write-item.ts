@@ -1,8 +1,8 @@
-import { type AnswerBlock, type BlockStart, requireArguments } from '../answer-blocks.ts';
+import { type AnswerBlock, type BlockStart, isCutOff, requireArguments } from '../answer-blocks.ts';
 import { sealReasoning } from '../reasoning-envelope.ts';
-import type { ToolNames } from '../tool-names.ts';
+import { isBuiltIn, type ToolNames } from '../tool-names.ts';
 import { builtInTools } from './built-in-tools.ts';
-import { customInput } from './custom-input.ts';
+import { customInput, cutInput } from './custom-input.ts';
 
 /** The id of an item: its kind, the id of its answer, and its place. */
 export const itemId = (block: BlockStart, names: ToolNames, answerId: string, index: number): string =>
@@ -16,6 +16,13 @@ function prefixOf(block: BlockStart, names: ToolNames): string {
 
 const prefixes = { function: 'fc', custom: 'ctc', apply_patch: 'apc', shell: 'sh', local_shell: 'lsh' } as const;
 
+interface ItemEnd {
+  readonly id: string;
+  readonly names: ToolNames;
+  /** Why the answer ended. Undefined if it goes on behind the item. */
+  readonly finishReason: string | null | undefined;
+}
+
 /** Writes an item before its text: the start of what `doneItem` writes. */
 export function startedItem(block: BlockStart, id: string, names: ToolNames): object {
   switch (block.kind) {
@@ -28,13 +35,19 @@ export function startedItem(block: BlockStart, id: string, names: ToolNames): ob
   }
 }
 
-/** Writes a whole item. */
-export function doneItem(block: AnswerBlock, id: string, names: ToolNames): object {
+/**
+ * Writes an item at its end. A call that was cut off is incomplete. Undefined for such a call of a built-in tool, whose
+ * item has no place for arguments that are not whole.
+ */
+export function doneItem(block: AnswerBlock, { id, names, finishReason }: ItemEnd): object | undefined {
   switch (block.kind) {
     case 'reasoning':
       return { id, type: 'reasoning', summary: summaryOf(block.text), encrypted_content: sealReasoning(block) };
     case 'call':
-      return callItem(block, { id, names, status: 'completed', text: block.text });
+      if (!isCutOff(block, finishReason)) return callItem(block, { id, names, status: 'completed', text: block.text });
+      return isBuiltIn(names.named(block.name))
+        ? undefined
+        : callItem(block, { id, names, status: 'incomplete', text: block.text });
     default:
       return { id, type: 'message', status: 'completed', role: 'assistant', content: [contentPart(block)] };
   }
@@ -52,18 +65,24 @@ interface CallParts {
   readonly id: string;
   readonly names: ToolNames;
   readonly status: string;
-  /** The arguments, once they are whole. */
+  /** The arguments, once the call has ended. */
   readonly text: string | undefined;
 }
 
 function callItem(call: Extract<BlockStart, { kind: 'call' }>, { id, names, status, text }: CallParts): object {
-  const { kind, name, namespace } = names.named(call.name);
-  if (kind !== 'function' && kind !== 'custom') {
-    const args = requireArguments(text ?? '', kind);
-    return { id, type: `${kind}_call`, status, call_id: call.id, ...builtInTools[kind].write(args) };
+  const tool = names.named(call.name);
+  const { kind, name, namespace } = tool;
+  if (isBuiltIn(tool)) {
+    const args = requireArguments(text ?? '', tool.kind);
+    return { id, type: `${tool.kind}_call`, status, call_id: call.id, ...builtInTools[tool.kind].write(args) };
   }
   const named = { status, call_id: call.id, name, ...(namespace === undefined ? {} : { namespace }) };
   return kind === 'custom'
-    ? { id, type: 'custom_tool_call', ...named, input: text === undefined ? '' : customInput(text) }
-    : { id, type: 'function_call', ...named, arguments: text === undefined ? '' : text || '{}' };
+    ? {
+        id,
+        type: 'custom_tool_call',
+        ...named,
+        input: text === undefined ? '' : (status === 'completed' ? customInput : cutInput)(text),
+      }
+    : { id, type: 'function_call', ...named, arguments: text || (status === 'completed' ? '{}' : '') };
 }

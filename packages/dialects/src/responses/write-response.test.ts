@@ -5,6 +5,7 @@ import { writeResponse } from './write-response.ts';
 
 const names = new ToolNames();
 names.add({ kind: 'custom', name: 'apply_patch', namespace: undefined });
+names.add({ kind: 'local_shell', name: 'local_shell', namespace: undefined });
 names.add({ kind: 'function', name: 'search', namespace: 'mcp__docs' });
 
 const write = (message: Parameters<typeof answer>[0], finish?: string, asked: object = {}) =>
@@ -85,6 +86,22 @@ describe('a response', () => {
         arguments: '{}',
       },
     ]);
+  });
+
+  it('marks a call that was cut off as incomplete, and leaves out that of a built-in tool', () => {
+    const write = (finish: string, name: string, text: string) =>
+      writeResponse(
+        answer({ content: 'x', tool_calls: [{ id: 'a', function: { name, arguments: text } }] }, finish),
+        {},
+        names,
+      ).output[1];
+    for (const finish of ['length', 'content_filter']) {
+      expect(write(finish, 'exec', '{"a":')).toMatchObject({ status: 'incomplete', arguments: '{"a":' });
+      expect(write(finish, 'exec', '')).toMatchObject({ status: 'incomplete', arguments: '' });
+      expect(write(finish, 'exec', '{}')).toMatchObject({ status: 'completed', arguments: '{}' });
+      expect(write(finish, 'apply_patch', '{"input":"*** x')).toMatchObject({ status: 'incomplete', input: '*** x' });
+      expect(write(finish, 'local_shell', '{"command":["rm"')).toBeUndefined();
+    }
   });
 
   it('has the trace as a summary, and everything that its provider needs as an opaque string', () => {

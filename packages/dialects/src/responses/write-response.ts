@@ -1,4 +1,5 @@
 import { blocksOf } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import type { AnswerUsage } from '../chat-stream.ts';
 import { asNumber, asObject, type JsonObject } from '../json.ts';
 import type { ToolNames } from '../tool-names.ts';
@@ -34,9 +35,10 @@ export function writeResponse(answer: ChatAnswer, asked: JsonObject, names: Tool
   const { created: createdAt, model, usage } = answer;
   const choice = answer.choices[0];
   const answerId = answerIdOf(answer.id);
-  const output = blocksOf(choice?.message).map((block, index) =>
-    doneItem(block, itemId(block, names, answerId, index), names),
-  );
+  const output = blocksOf(choice?.message).flatMap((block, index) => {
+    const id = itemId(block, names, answerId, index);
+    return doneItem(block, { id, names, finishReason: choice?.finish_reason }) ?? [];
+  });
   return responseObject({ answerId, createdAt, model, output }, standingAtEnd(choice?.finish_reason, usage), asked);
 }
 
@@ -92,6 +94,3 @@ export const responseUsage = (usage: AnswerUsage): object => ({
   output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
   total_tokens: usage.total_tokens,
 });
-
-/** The part of a chat answer's id that its response and its items share. */
-export const answerIdOf = (chatId: string | undefined): string => (chatId ?? 'local').replace(/^chatcmpl-/, '');

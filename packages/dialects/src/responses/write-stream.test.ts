@@ -6,6 +6,7 @@ import { ResponseStream } from './write-stream.ts';
 
 const names = new ToolNames();
 names.add({ kind: 'custom', name: 'apply_patch', namespace: undefined });
+names.add({ kind: 'local_shell', name: 'local_shell', namespace: undefined });
 
 const stream = (isCodex = false): ResponseStream =>
   new ResponseStream({ asked: {}, names, requested: 'asked/model', isCodex, onWhole: () => undefined });
@@ -53,6 +54,24 @@ describe('a streamed response', () => {
     expect(events.find(({ type }) => type === 'response.output_item.added')).toMatchObject({
       item: { type: 'custom_tool_call', name: 'apply_patch', input: '', status: 'in_progress' },
     });
+  });
+
+  it('marks a call that was cut off as incomplete, and leaves it out where it would run', () => {
+    const ended = (name: string, text: string, isCodex = false) => {
+      const message = { content: 'x', tool_calls: [{ id: 'a', function: { name, arguments: text } }] };
+      const events = said(message, 'length', stream(isCodex));
+      const { output } = (events.at(-1) as unknown as { response: { output: object[] } }).response;
+      const done = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+      expect(output).toEqual(done);
+      return output[1];
+    };
+    expect(ended('exec', '{"a":')).toMatchObject({ status: 'incomplete', arguments: '{"a":' });
+    expect(ended('exec', '')).toMatchObject({ status: 'incomplete', arguments: '' });
+    expect(ended('apply_patch', '{"input":"*** x')).toMatchObject({ status: 'incomplete', input: '*** x' });
+    expect(ended('local_shell', '{"command":["rm"')).toBeUndefined();
+    expect(ended('exec', '{"a":', true)).toBeUndefined();
+    expect(ended('apply_patch', '{"input":"*** x', true)).toBeUndefined();
+    expect(ended('exec', '{}', true)).toMatchObject({ status: 'completed' });
   });
 
   it('streams a refusal as one', () => {

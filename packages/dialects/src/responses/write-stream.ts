@@ -1,13 +1,15 @@
-import type { AnswerBlock, BlockStart } from '../answer-blocks.ts';
+import { sseKeepAlive } from '@sotto/wire';
+import { type AnswerBlock, type BlockStart, isCutOff } from '../answer-blocks.ts';
+import { answerIdOf } from '../answer-id.ts';
 import { type AnswerEnd, AnswerStream } from '../answer-stream.ts';
 import type { ChatFailure } from '../chat-failure.ts';
 import type { AnswerChunk } from '../chat-stream.ts';
 import type { JsonObject } from '../json.ts';
-import type { ToolNames } from '../tool-names.ts';
+import { isBuiltIn, type ToolNames } from '../tool-names.ts';
 import { CustomInputReader } from './custom-input.ts';
 import { codexError, openAiError } from './failure-answer.ts';
 import { contentPart, doneItem, itemId, startedItem } from './write-item.ts';
-import { answerIdOf, type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
+import { type ResponseStanding, responseObject, standingAtEnd } from './write-response.ts';
 
 export interface ResponseStreamParts {
   readonly asked: JsonObject;
@@ -29,7 +31,7 @@ export class ResponseStream extends AnswerStream {
   readonly #parts: ResponseStreamParts;
   readonly #output: object[] = [];
   #sequence = 0;
-  protected answerId = 'local';
+  protected answerId = '';
   #createdAt = 0;
   #model: string;
   #kind: BlockStart['kind'] | undefined;
@@ -53,9 +55,8 @@ export class ResponseStream extends AnswerStream {
     this.#event('response.in_progress', { response });
   }
 
-  /** Writes a comment, which every parser of event streams skips. */
   protected writeKeepAlive(): void {
-    this.write(': keep-alive\n\n');
+    this.write(sseKeepAlive);
   }
 
   protected writeEnd({ finishReason, usage }: AnswerEnd): void {
@@ -83,10 +84,10 @@ export class ResponseStream extends AnswerStream {
     this.#kind = block.kind;
     this.#hasPart = false;
     this.#itemId = itemId(block, names, this.answerId, this.#output.length);
-    const call = block.kind === 'call' ? names.named(block.name).kind : undefined;
-    this.#custom = call === 'custom' ? new CustomInputReader() : undefined;
+    const tool = block.kind === 'call' ? names.named(block.name) : undefined;
+    this.#custom = tool?.kind === 'custom' ? new CustomInputReader() : undefined;
     // The item of a built-in tool has no place for arguments that are not whole.
-    this.#isBuiltIn = call !== undefined && call !== 'custom' && call !== 'function';
+    this.#isBuiltIn = tool !== undefined && isBuiltIn(tool);
     if (this.#isBuiltIn) return;
     this.#itemEvent('response.output_item.added', { item: startedItem(block, this.#itemId, names) });
   }
@@ -112,7 +113,12 @@ export class ResponseStream extends AnswerStream {
   }
 
   onEnd(block: AnswerBlock): void {
-    const item = doneItem(block, this.#itemId, this.#parts.names);
+    const { finishReason } = this;
+    const { names, isCodex } = this.#parts;
+    const isCut = isCutOff(block, finishReason);
+    const item = doneItem(block, { id: this.#itemId, names, finishReason });
+    // Codex would run the call, whatever its status.
+    if (item === undefined || (isCut && isCodex)) return;
     switch (block.kind) {
       case 'reasoning':
         this.#endSummary(block.text);
@@ -122,7 +128,7 @@ export class ResponseStream extends AnswerStream {
           this.addWhole(item);
           return;
         }
-        this.#endCall(block.text);
+        this.#endCall(block.text, isCut);
         break;
       default:
         this.#endPart(block);
@@ -151,12 +157,12 @@ export class ResponseStream extends AnswerStream {
     if (delta !== '') this.#partEvent('response.custom_tool_call_input.delta', { delta });
   }
 
-  #endCall(text: string): void {
+  #endCall(text: string, isCut: boolean): void {
     if (this.#custom === undefined) {
-      this.#partEvent('response.function_call_arguments.done', { arguments: text || '{}' });
+      this.#partEvent('response.function_call_arguments.done', { arguments: text || (isCut ? '' : '{}') });
       return;
     }
-    const { input, rest } = this.#custom.end();
+    const { input, rest } = this.#custom.end(isCut);
     if (rest !== '') this.#partEvent('response.custom_tool_call_input.delta', { delta: rest });
     this.#partEvent('response.custom_tool_call_input.done', { input });
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { claudeSchema } from './claude-schema.ts';
 
-it('keeps accepted keywords, closes objects, and drops bounds, at every depth', () => {
+it('keeps accepted keywords, closes objects, and drops bounds and unknown formats, at every depth', () => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -15,6 +15,10 @@ it('keeps accepted keywords, closes objects, and drops bounds, at every depth', 
         minItems: 2,
         uniqueItems: true,
       },
+      day: { type: 'string', format: 'date' },
+      link: { type: 'string', format: 'uri-reference' },
+      count: { type: 'integer', format: 'int32' },
+      format: { type: 'boolean' },
       any: true,
     },
     required: ['name'],
@@ -32,6 +36,10 @@ it('keeps accepted keywords, closes objects, and drops bounds, at every depth', 
         type: 'array',
         items: { type: 'object', properties: { x: { const: 1 } }, additionalProperties: false },
       },
+      day: { type: 'string', format: 'date' },
+      link: { type: 'string' },
+      count: { type: 'integer' },
+      format: { type: 'boolean' },
       any: true,
     },
     required: ['name'],

@@ -133,7 +133,7 @@ type Tool = NonNullable<ChatRequest['tools']>[number];
 const claudeTool = ({ function: { name, description, parameters, strict }, cache_control }: Tool): object => ({
   name,
   description,
-  input_schema: objectSchema(parameters),
+  input_schema: strict === true ? claudeSchema(objectSchema(parameters)) : objectSchema(parameters),
   ...(strict === true ? { strict } : {}),
   ...ephemeral(cache_control != null),
 });

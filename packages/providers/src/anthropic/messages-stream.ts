@@ -42,7 +42,7 @@ export class MessagesStream extends JsonEventStream {
         this.#delta(event.index, asObject(event.delta) ?? {});
         break;
       case 'content_block_stop':
-        this.write({ toolCalls: this.#calls.close(event.index) });
+        this.#calls.stop(event.index);
         break;
       case 'message_delta':
         this.#finish(asObject(event.delta) ?? {}, event.usage);
@@ -70,8 +70,7 @@ export class MessagesStream extends JsonEventStream {
     const input = argumentsText(block.input) ?? '';
     // A call begins with an empty object, except in imitations of the API that send the arguments at once.
     const given = input === '{}' ? '' : input;
-    const call = this.#calls.open(at, { id: asString(block.id), name: asString(block.name), given });
-    this.write({ toolCalls: [call] });
+    this.write({ toolCalls: this.#calls.open(at, { id: asString(block.id), name: asString(block.name), given }) });
   }
 
   #delta(at: unknown, delta: JsonObject): void {
@@ -90,8 +89,8 @@ export class MessagesStream extends JsonEventStream {
     this.report(usage, readMessagesUsage);
   }
 
-  protected override closeCalls(): readonly ToolCallPiece[] {
-    return this.#calls.closeAll();
+  protected override closeCalls(isCut: boolean): readonly ToolCallPiece[] {
+    return this.#calls.close(isCut);
   }
 
   protected override failureIn({ error }: JsonObject): AttemptOutcome | undefined {

@@ -5,7 +5,7 @@ import { readingOf } from '../translate/malformed-answer.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { finishReasonOfMessages } from '../translate/stop-reason.ts';
-import { wholeCall, writeWholeAnswer } from '../translate/whole-answer.ts';
+import { wholeCall, withoutCutInput, writeWholeAnswer } from '../translate/whole-answer.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 
 /** Reads a whole message. It drops blocks of kinds that were not requested, such as the provider's own tools. */
@@ -33,7 +33,8 @@ function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<Chat
   }
   const finishReason = finishReasonOfMessages(stopReason);
   const reported = readMessagesUsage(raw?.usage);
-  return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);
+  const calls = withoutCutInput(toolCalls, finishReason);
+  return writeWholeAnswer({ content, reasoning, details, toolCalls: calls, finishReason, reported }, options);
 }
 
 /** Returns the details that a client needs to send a block of thoughts back. */

@@ -31,7 +31,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
     unfitTools(request, turns);
   if (unfit !== undefined) return unfit;
   const kept = cachePointsOf(target.upstreamModel);
-  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request, kept);
+  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request, target.upstreamModel, kept);
   const choice = request.tool_choice;
   const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
   const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
@@ -39,7 +39,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   const body = {
     ...target.extraBody,
     system: systemBlocks(conversation, request.response_format, kept),
-    messages: turns.map((turn) => converseMessage(turn, kept)),
+    messages: beginningWithUser(turns).map((turn) => converseMessage(turn, kept)),
     inferenceConfig: {
       maxTokens: target.maxOutputTokens,
       ...sampling(request, target.upstreamModel, thinks),
@@ -58,6 +58,12 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/model/${model}/converse`, body: jsonBody(body), accept: 'application/json' };
 }
+
+/** Converse refuses a conversation that begins with the assistant, such as a greeting. */
+const beginningWithUser = (turns: readonly Turn[]): readonly Turn[] =>
+  turns[0]?.role === 'assistant'
+    ? [{ role: 'user', blocks: [{ kind: 'text', text: '(start)', cached: false }] }, ...turns]
+    : turns;
 
 const stopsOf = ({ stop }: ChatRequest): string[] | undefined => (stop == null ? undefined : [stop].flat());
 
@@ -165,14 +171,20 @@ function sampling(
   return { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: topP ?? undefined };
 }
 
-function converseTools({ tools, tool_choice: choice }: ChatRequest, kept: KeptBlocks): object | undefined {
+function converseTools(
+  { tools, tool_choice: choice }: ChatRequest,
+  model: string,
+  kept: KeptBlocks,
+): object | undefined {
   if (!tools?.length) return undefined;
   const offered = tools.flatMap(({ function: { name, description, parameters, strict }, cache_control }) => [
     {
       toolSpec: {
         name,
         description: description || undefined,
-        inputSchema: { json: objectSchema(parameters) },
+        inputSchema: {
+          json: strict === true && isClaude(model) ? claudeSchema(objectSchema(parameters)) : objectSchema(parameters),
+        },
         ...(strict === true ? { strict } : {}),
       },
     },

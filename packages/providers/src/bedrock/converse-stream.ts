@@ -52,7 +52,7 @@ export class ConverseStream extends TranslatedStream {
         this.#delta(at, asObject(event.delta) ?? {});
         break;
       case 'contentBlockStop':
-        this.write({ toolCalls: this.#calls.close(at) });
+        this.#calls.stop(at);
         break;
       case 'messageStop':
         this.#finish(asString(event.stopReason) ?? '');
@@ -68,7 +68,7 @@ export class ConverseStream extends TranslatedStream {
 
   #start(at: unknown, called: JsonObject | undefined): void {
     if (called === undefined) return;
-    this.write({ toolCalls: [this.#calls.open(at, { id: asString(called.toolUseId), name: asString(called.name) })] });
+    this.write({ toolCalls: this.#calls.open(at, { id: asString(called.toolUseId), name: asString(called.name) }) });
   }
 
   #delta(at: unknown, delta: JsonObject): void {
@@ -87,7 +87,7 @@ export class ConverseStream extends TranslatedStream {
     this.#isStopped = true;
   }
 
-  protected override closeCalls(): readonly ToolCallPiece[] {
-    return this.#calls.closeAll();
+  protected override closeCalls(isCut: boolean): readonly ToolCallPiece[] {
+    return this.#calls.close(isCut);
   }
 }

@@ -4,7 +4,7 @@ import { asArray, asCount, asObject, asString, exactObjectIn } from '../json.ts'
 import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { converseFailures, finishReasonOfConverse } from '../translate/stop-reason.ts';
-import { wholeCall, writeWholeAnswer } from '../translate/whole-answer.ts';
+import { wholeCall, withoutCutInput, writeWholeAnswer } from '../translate/whole-answer.ts';
 import { reasoningDetail } from './reasoning.ts';
 
 export const readConverse = (body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> =>
@@ -36,7 +36,8 @@ function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<Chat
     toolCalls.push(wholeCall({ id: asString(called.toolUseId), name: asString(called.name), input: called.input }));
   }
   const reported = readConverseUsage(raw?.usage);
-  return writeWholeAnswer({ content, reasoning, details, toolCalls, finishReason, reported }, options);
+  const calls = withoutCutInput(toolCalls, finishReason);
+  return writeWholeAnswer({ content, reasoning, details, toolCalls: calls, finishReason, reported }, options);
 }
 
 /**

@@ -18,15 +18,7 @@ import { embeddingTexts } from '../translate/unsupported.ts';
 import { VectorsReader } from '../vectors-reader.ts';
 import { classifyEmbedded, classifyFailure } from './classify-failure.ts';
 import { generateRequest } from './generate-request.ts';
-import { PartialCalls } from './partial-calls.ts';
-import {
-  type Candidate,
-  type CandidateCalls,
-  candidateFailures,
-  finishReasonOf,
-  outcomeWithout,
-  readCandidate,
-} from './read-candidate.ts';
+import { type Candidate, candidateFailures, finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
 import { readGenerated, readUsageMetadata } from './read-generated.ts';
 
 /** The most texts that one call may have. */
@@ -64,15 +56,15 @@ const openEmbedded = (request: EmbeddingsRequest): AnswerReader<EmbeddingsResult
 
 /** Reads the event stream of `streamGenerateContent`. It has no terminator and ends when the connection closes. */
 class GenerateStream extends JsonEventStream {
-  readonly #calls: CandidateCalls;
+  readonly #callIds: ToolCallIds;
 
   constructor(options: ChatStreamOptions) {
     super(options);
-    this.#calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
+    this.#callIds = new ToolCallIds(options.identity.id);
   }
 
   protected override event(raw: JsonObject): void {
-    const candidate = readCandidate(raw, this.#calls);
+    const candidate = readCandidate(raw, this.#callIds);
     const outcome = candidate === undefined ? outcomeWithout(raw) : undefined;
     if (outcome !== undefined) this.fail(outcome);
     else if (candidate !== undefined) this.#candidate(candidate);

@@ -7,7 +7,6 @@ import { MalformedAnswer } from '../translate/malformed-answer.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { argumentsText } from '../translate/tool-arguments.ts';
 import { classifyEmbedded } from './classify-failure.ts';
-import type { GatheredCall, PartialCalls } from './partial-calls.ts';
 
 /** The content of one `GenerateContentResponse`: a whole answer or one event of a stream. */
 export interface Candidate {
@@ -20,14 +19,8 @@ export interface Candidate {
   readonly finishReason: string | undefined;
 }
 
-/** State that identifies the calls of an answer across all events of a stream. */
-export interface CandidateCalls {
-  readonly ids: ToolCallIds;
-  readonly partial: PartialCalls;
-}
-
-/** Reads the first candidate. */
-export function readCandidate(raw: JsonObject, { ids, partial }: CandidateCalls): Candidate | undefined {
+/** Reads the first candidate. `ids` identifies the calls across all events of a stream. */
+export function readCandidate(raw: JsonObject, ids: ToolCallIds): Candidate | undefined {
   const candidate = (asArray(raw.candidates) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
   if (candidate === undefined) return undefined;
   const said = asString(candidate.finishReason);
@@ -37,37 +30,28 @@ export function readCandidate(raw: JsonObject, { ids, partial }: CandidateCalls)
     if (!data) return;
     read.details.push({ type: 'reasoning.encrypted', data, format: detailFormats.google, ...(id ? { id } : {}) });
   };
-  const add = ({ called, signature }: GatheredCall): void => {
-    const [call] = ids.complete([callOf(called)]);
-    if (call === undefined) return;
-    read.toolCalls.push(call);
-    sign(signature, call.id);
-  };
   for (const entry of asArray(asObject(candidate.content)?.parts) ?? []) {
     const part = asObject(entry) ?? {};
     const called = asObject(part.functionCall);
     const text = asString(part.text) ?? '';
     const signature = asString(part.thoughtSignature);
-    if (called !== undefined) {
-      for (const call of partial.take(called, signature)) add(call);
-      continue;
-    }
-    if (part.thought === true) read.reasoning += text;
-    else read.content += text;
-    sign(signature);
+    const calls = called === undefined ? [] : ids.complete([callOf(called)]);
+    read.toolCalls.push(...calls);
+    if (called === undefined && part.thought === true) read.reasoning += text;
+    else if (called === undefined) read.content += text;
+    sign(signature, calls[0]?.id);
   }
-  if (finishReason !== undefined) for (const call of partial.end()) add(call);
   return read;
 }
 
+/** Google sends a call whole unless the request asks for parts. */
 function callOf(called: JsonObject): ReadToolCall {
   const id = asString(called.id);
   const name = asString(called.name);
-  if (!name) throw new MalformedAnswer();
+  if (!name || called.willContinue === true) throw new MalformedAnswer();
   return {
     index: undefined,
     ...(id ? { id } : {}),
-    type: 'function',
     function: { name, arguments: argumentsText(called.args) || '{}' },
   };
 }

@@ -4,7 +4,6 @@ import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { readingOf } from '../translate/malformed-answer.ts';
 import { reportedUsage } from '../translate/reported-usage.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
-import { PartialCalls } from './partial-calls.ts';
 import { candidateFailures, finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
 
 /** Reads a whole `GenerateContentResponse`. */
@@ -14,8 +13,7 @@ export const readGenerated = (body: Buffer, options: ChatStreamOptions): AnswerR
 function readWhole(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = exactObjectIn(body);
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
-  const calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
-  const candidate = readCandidate(raw, calls);
+  const candidate = readCandidate(raw, new ToolCallIds(options.identity.id));
   if (candidate?.finishReason === undefined) {
     return { ok: false, outcome: outcomeWithout(raw) ?? 'malformed_answer' };
   }

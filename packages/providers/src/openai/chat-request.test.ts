@@ -78,7 +78,7 @@ describe('the upstream request', () => {
 
   it('has a multi-turn conversation with tool calls, unchanged', () => {
     const messages = [
-      { role: 'developer', content: 'be brief' },
+      { role: 'system', content: 'be brief' },
       { role: 'user', content: 'weather?', name: 'ann' },
       {
         role: 'assistant',
@@ -88,6 +88,13 @@ describe('the upstream request', () => {
       { role: 'tool', content: 'sunny', tool_call_id: 'c1' },
     ];
     expect(upstream({ messages, tools: [tool] }).messages).toEqual(messages);
+  });
+
+  it('leaves out the fields that the provider refuses, and has the seed in the field that it accepts', () => {
+    const body = { user: 'u-1', seed: 7, messages: [{ role: 'user', content: 'hi', name: 'ann' }] };
+    const omitted_fields = ['user' as const, 'name' as const];
+    const dialect = { ...target().dialect, omitted_fields, seed_field: 'random_seed' as const };
+    expect(upstream(body, { dialect })).toEqual({ ...upstream(), random_seed: 7 });
   });
 
   it('has earlier reasoning in the field that the provider accepts, or not at all', () => {
@@ -155,7 +162,7 @@ describe('the upstream request', () => {
 });
 
 describe('a stream', () => {
-  it('requests usage, whether or not the client asks for it', () => {
+  it('requests usage of a provider that accepts the field, whether or not the client asks for it', () => {
     for (const stream_options of [undefined, null, {}, { include_usage: false }, { include_usage: true }]) {
       expect(upstream({ stream: true, stream_options })).toMatchObject({
         stream: true,
@@ -163,6 +170,11 @@ describe('a stream', () => {
       });
     }
     expect(upstream({ stream: false })).not.toHaveProperty('stream_options');
+  });
+
+  it('has no `stream_options` for a provider that refuses them', () => {
+    const dialect = { ...target().dialect, omitted_fields: ['stream_options' as const] };
+    expect(upstream({ stream: true }, { dialect })).toEqual({ ...upstream(), stream: true });
   });
 
   it('accepts events, and a whole answer accepts JSON', () => {

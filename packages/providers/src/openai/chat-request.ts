@@ -4,36 +4,39 @@ import { asObject, jsonBody, wellFormedJson } from '../json.ts';
 import { nineAlphanumerics, shortIds, withCallIds } from '../translate/call-ids.ts';
 import { withRegisteredType } from '../translate/media-types.ts';
 import { textOfDetails } from '../translate/reasoning-details.ts';
+import { withSystemMessages } from './system-messages.ts';
 
 /**
  * Builds the provider's request from validated fields, one by one. No other part of the body is sent upstream. `null`
- * means absent and is dropped. Usage is always requested.
+ * means absent and is dropped. Usage is requested unless the provider refuses the field.
  */
 export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest {
   const stream = request.stream === true;
+  const { dialect } = target;
+  const isOmitted = (field: OmittedField): boolean => dialect.omitted_fields?.includes(field) === true;
   const body = {
     top_k: request.top_k ?? undefined,
     min_p: request.min_p ?? undefined,
     repetition_penalty: request.repetition_penalty ?? undefined,
     ...target.extraBody,
     model: target.upstreamModel,
-    messages: openAiMessages(request.messages, target.dialect),
+    messages: openAiMessages(request.messages, dialect),
     temperature: request.temperature ?? undefined,
     top_p: request.top_p ?? undefined,
     stop: request.stop ?? undefined,
-    seed: request.seed ?? undefined,
+    [dialect.seed_field ?? 'seed']: request.seed ?? undefined,
     frequency_penalty: request.frequency_penalty ?? undefined,
     presence_penalty: request.presence_penalty ?? undefined,
-    [target.dialect.max_tokens_field]: target.maxOutputTokens,
+    [dialect.max_tokens_field]: target.maxOutputTokens,
     tools: request.tools?.length ? request.tools.map(openAiTool) : undefined,
     tool_choice: request.tools?.length ? (request.tool_choice ?? undefined) : undefined,
     parallel_tool_calls: request.tools?.length ? (request.parallel_tool_calls ?? undefined) : undefined,
     response_format: request.response_format ? formatWithoutNulls(request.response_format) : undefined,
     reasoning_effort: undefined,
     ...reasoningFields(target),
-    user: request.user ?? undefined,
+    user: isOmitted('user') ? undefined : (request.user ?? undefined),
     stream,
-    stream_options: stream ? { include_usage: true } : undefined,
+    stream_options: stream && !isOmitted('stream_options') ? { include_usage: true } : undefined,
   };
   return {
     path: '/chat/completions',
@@ -47,6 +50,7 @@ function reasoningFields({ reasoning, dialect }: ChatTarget): Readonly<Record<st
   return reasoning?.effort === undefined ? {} : { reasoning_effort: reasoning.effort };
 }
 
+type OmittedField = NonNullable<ChatTarget['dialect']['omitted_fields']>[number];
 type Message = ChatRequest['messages'][number];
 type Tool = NonNullable<ChatRequest['tools']>[number];
 type Cacheable = { readonly cache_control?: unknown };
@@ -60,10 +64,11 @@ function openAiMessages(messages: readonly Message[], dialect: ChatTarget['diale
     if (images.length > 0) sent.push({ role: 'user', content: [{ type: 'text', text: imagesOfResults }, ...images] });
     images = [];
   };
-  for (const message of withCallIds(
-    messages,
+  for (const given of withCallIds(
+    withSystemMessages(messages, dialect.system_messages),
     dialect.tool_call_ids === 'nine_alphanumerics' ? nineAlphanumerics : shortIds,
   )) {
+    const message = dialect.omitted_fields?.includes('name') ? { ...given, name: undefined } : given;
     if (message.role !== 'tool') showImages();
     if (message.role !== 'tool' || typeof message.content === 'string') sent.push(openAiMessage(message, dialect));
     else {

@@ -189,7 +189,8 @@ describe('dialects', () => {
   });
 
   it.each([
-    ...['stop', 'length', 'content_filter', 'tool_calls', 'function_call'].map((reason) => [reason, reason]),
+    ...['stop', 'length', 'content_filter', 'tool_calls'].map((reason) => [reason, reason]),
+    ['function_call', 'tool_calls'],
     ['model_length', 'length'],
     ['MAX_TOKENS', 'length'],
     ['tool_use', 'tool_calls'],

@@ -23,7 +23,7 @@ export class OpenAiChatStream extends AnswerStream {
   readonly #toolCallIds: ToolCallIds;
   /** Set if the reasoning trace is hidden, because the content may contain the trace, too. */
   readonly #thinkTags: ThinkTags | undefined;
-  #hasRole = false;
+  #isBegun = false;
 
   constructor(options: ChatStreamOptions) {
     super();
@@ -103,12 +103,12 @@ export class OpenAiChatStream extends AnswerStream {
     const content = this.#shownContent(chunk);
     const hasTrace = (chunk.reasoning ?? chunk.content) !== undefined;
     const isHidden = stripReasoning && content === undefined && hasTrace && !chunk.refusal;
-    if (isHidden && !chunk.role && chunk.toolCalls.length === 0 && !chunk.details.some(isEncrypted)) return;
+    if (isHidden && chunk.toolCalls.length === 0 && !chunk.details.some(isEncrypted)) return;
     this.#send({ ...chunk, content });
   }
 
-  protected override closeCalls(): readonly ToolCallPiece[] {
-    return this.#toolCallIds.close();
+  protected override closeCalls(isCut: boolean): readonly ToolCallPiece[] {
+    return this.#toolCallIds.close(isCut);
   }
 
   protected override writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void {
@@ -118,11 +118,8 @@ export class OpenAiChatStream extends AnswerStream {
   }
 
   #send(chunk: CompleteChunk): void {
-    const { identity, stripReasoning } = this.#options;
-    // Clients rely on a role in the first delta, which some providers never send.
-    const shown = { ...chunk, role: chunk.role || !this.#hasRole };
-    this.#hasRole = true;
-    this.send(latin1(sseFrame(JSON.stringify(writeChunk(shown, identity, stripReasoning)))));
+    this.send(latin1(sseFrame(JSON.stringify(writeChunk(chunk, this.#options, !this.#isBegun)))));
+    this.#isBegun = true;
   }
 
   /** Returns the content of an event without a hidden reasoning trace. */
@@ -141,7 +138,6 @@ export class OpenAiChatStream extends AnswerStream {
 
   /** Returns the frame for an event that carries only this text. Undefined if it carries more. */
   #frameFor(event: JsonObject, text: string): string | undefined {
-    const { identity, stripReasoning } = this.#options;
     const { toolCalls, finishReason, ...read } = readChunk(event);
     const isReasoning = read.reasoning === text && read.content === undefined;
     const isContent = read.content === text && read.reasoning === undefined;
@@ -149,9 +145,10 @@ export class OpenAiChatStream extends AnswerStream {
     const isBare =
       read.failure === undefined && read.usage === undefined && event.usage == null && read.details.length === 0;
     if (!(isContent || isReasoning) || !isPlain || !isBare) return undefined;
-    if (isReasoning && stripReasoning) return '';
+    if (isReasoning && this.#options.stripReasoning) return '';
+    // The event that taught the template came before, so this one is not the first.
     const chunk = { ...read, toolCalls: [], finishReason: undefined };
-    return latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
+    return latin1(sseFrame(JSON.stringify(writeChunk(chunk, this.#options, false))));
   }
 
   /**

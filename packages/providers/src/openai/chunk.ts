@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ChatChunk, FinishReason, ReasoningDetail } from '@sotto/wire';
-import type { AnswerIdentity } from '../adapter.ts';
+import type { ChatStreamOptions } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { detailsField, reasoningFields, shownDetails } from '../translate/reasoning-details.ts';
 import { embeddedFailure } from './classify-failure.ts';
@@ -10,7 +10,6 @@ import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } fro
 export interface ProviderChunk {
   /** Set if the event reports a failure. */
   readonly failure: AttemptOutcome | undefined;
-  readonly role: boolean;
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
   readonly refusal: string | undefined;
@@ -29,7 +28,6 @@ export function readChunk(raw: JsonObject): ProviderChunk {
   const { content, reasoning, details } = readContent(delta);
   return {
     failure: embeddedFailure(raw),
-    role: delta.role === 'assistant',
     content,
     reasoning,
     details,
@@ -59,7 +57,6 @@ export interface CompleteChunk extends ProviderChunk {
 /** An event that carries nothing. */
 export const withoutOutput = {
   failure: undefined,
-  role: false,
   content: undefined,
   reasoning: undefined,
   refusal: undefined,
@@ -70,8 +67,15 @@ export const withoutOutput = {
   usage: undefined,
 } as const satisfies CompleteChunk;
 
-/** Writes the event for clients, under our own id and model. */
-export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
+/**
+ * Writes the event for clients, under our own id and model. Only the first event of an answer has the role, because some
+ * clients join what later ones repeat.
+ */
+export function writeChunk(
+  chunk: CompleteChunk,
+  { identity, stripReasoning }: ChatStreamOptions,
+  isFirst: boolean,
+): ChatChunk {
   return {
     id: identity.id,
     object: 'chat.completion.chunk',
@@ -82,7 +86,7 @@ export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, strip
       {
         index: 0,
         delta: {
-          ...(chunk.role ? { role: 'assistant' as const } : {}),
+          ...(isFirst ? { role: 'assistant' as const } : {}),
           ...(chunk.content === undefined ? {} : { content: chunk.content }),
           ...reasoningFields(stripReasoning ? undefined : chunk.reasoning),
           ...detailsField(shownDetails(chunk.details, stripReasoning)),
@@ -115,7 +119,7 @@ const known: ReadonlyMap<string, FinishReason | typeof failedFinish> = new Map([
   ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'tool_calls'],
   ['tool_use', 'tool_calls'],
-  ['function_call', 'function_call'],
+  ['function_call', 'tool_calls'],
   ['content_filter', 'content_filter'],
   ['sensitive', 'content_filter'],
   ['safety', 'content_filter'],

@@ -51,7 +51,6 @@ export function readToolCalls(value: unknown): ReadToolCall[] {
     pieces.push({
       index: asCount(call.index),
       ...(id ? { id } : {}),
-      ...(call.type === 'function' || id ? { type: 'function' as const } : {}),
       function: { ...(name ? { name } : {}), ...(args === undefined ? {} : { arguments: args }) },
     });
   }
@@ -63,11 +62,11 @@ export interface ReadToolCall {
   /** Undefined if the provider did not send one. */
   readonly index: number | undefined;
   readonly id?: string;
-  readonly type?: 'function';
   readonly function: { readonly name?: string; readonly arguments?: string };
 }
 
 /** A piece of a tool call with the index of its call in the answer. */
 export interface ToolCallPiece extends ReadToolCall {
   readonly index: number;
+  readonly type?: 'function';
 }

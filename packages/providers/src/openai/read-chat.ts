@@ -3,7 +3,7 @@ import { asArray, asObject, asString, exactObjectIn, type JsonObject } from '../
 import { readingOf } from '../translate/malformed-answer.ts';
 import { detailsField, reasoningFields, shownDetails } from '../translate/reasoning-details.ts';
 import { plausibleUsage } from '../translate/reported-usage.ts';
-import { finalReason } from '../translate/stop-reason.ts';
+import { finalReason, isCutOff } from '../translate/stop-reason.ts';
 import { chatAnswer } from '../translate/whole-answer.ts';
 import { failedFinish, readFinishReason } from './chunk.ts';
 import { embeddedFailure } from './classify-failure.ts';
@@ -25,9 +25,9 @@ function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions
   const message = asObject(choice?.message);
   if (message === undefined) return { ok: false, outcome: 'malformed_answer' };
   const { content, reasoning, details } = readContent(message);
-  const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id));
   const finishReason = readFinishReason(choice?.finish_reason);
   if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
+  const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id), isCutOff(finishReason));
   const refusal = asString(message.refusal) ?? null;
   const called = toolCalls.map((call) => call.function.name + call.function.arguments);
   const producedBytes = Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + called.join(''));
@@ -54,11 +54,12 @@ function readWhole(body: Buffer, { identity, stripReasoning }: ChatStreamOptions
 function wholeToolCalls(
   message: JsonObject,
   ids: ToolCallIds,
+  isCut: boolean,
 ): { id: string; type: 'function'; function: { name: string; arguments: string } }[] {
   // Each entry is a whole call, whatever index it has.
   const entries = readToolCalls(message.tool_calls).map((call, index) => ({ ...call, index }));
   const calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
-  for (const { index, id = '', function: called } of [...ids.complete(entries), ...ids.close()]) {
+  for (const { index, id = '', function: called } of [...ids.complete(entries), ...ids.close(isCut)]) {
     calls[index] ??= { id, type: 'function', function: { name: called.name ?? '', arguments: '' } };
     calls[index].function.arguments += called.arguments ?? '';
   }

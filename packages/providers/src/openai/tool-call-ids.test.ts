@@ -116,7 +116,7 @@ describe('tool calls of a stream', () => {
     expect(assembled(...chunks)).toEqual(['ours f {}', 'ours g {}']);
     const calls = new ToolCallIds('chatcmpl-x');
     const pieces = calls.complete(readToolCalls(chunks.flat().map(({ name }) => ({ function: { name } }))));
-    const ids = [...pieces, ...calls.close()].flatMap(({ id }) => id ?? []);
+    const ids = [...pieces, ...calls.close(false)].flatMap(({ id }) => id ?? []);
     expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
   });
 });

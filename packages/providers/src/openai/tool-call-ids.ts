@@ -61,13 +61,16 @@ export class ToolCallIds {
 
   /**
    * Returns what is still held back. Calls without arguments get an empty object, because clients parse the arguments.
-   * Throws `MalformedAnswer` for a call without a name: no client could run it.
+   * The last call of an answer that was cut off gets none: its tool must not run without what the model would have
+   * written. Throws `MalformedAnswer` for a call without a name: no client could run it.
    */
-  close(): ToolCallPiece[] {
+  close(isCut: boolean): ToolCallPiece[] {
     return this.#calls.flatMap((call) => {
       if (call.isSent && call.hasArguments) return [];
       call.hasArguments = true;
-      return call.isSent ? [{ index: call.index, function: { arguments: '{}' } }] : this.#send(call, call.held || '{}');
+      const args = call.held || (isCut && call === this.#calls.at(-1) ? '' : '{}');
+      if (!call.isSent) return this.#send(call, args);
+      return args === '' ? [] : [{ index: call.index, function: { arguments: args } }];
     });
   }
 

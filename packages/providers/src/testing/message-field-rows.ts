@@ -22,6 +22,7 @@ const thought = [
   { role: 'tool', tool_call_id: 'c1', content: 'r' },
 ];
 
+const reminder = '<system-reminder>\nb\n</system-reminder>';
 const longId = 'call-'.repeat(20);
 const renamed = [
   hi,
@@ -40,23 +41,34 @@ export const messageFieldRows: readonly Row[] = [
   {
     field: 'system and developer messages',
     body: { messages: [{ role: 'system', content: 'a' }, hi, { role: 'developer', content: 'b' }] },
+    openai: { has: { messages: [{ role: 'system', content: 'a' }, hi, { role: 'system', content: 'b' }] } },
     anthropic: {
+      has: { system: [{ text: 'a' }], messages: [{ role: 'user', content: [{ text: 'hi' }, { text: reminder }] }] },
+    },
+    google: {
       has: {
-        system: [
-          { type: 'text', text: 'a' },
-          { type: 'text', text: 'b' },
-        ],
-        messages: [{ role: 'user' }],
+        systemInstruction: { parts: [{ text: 'a' }] },
+        contents: [{ role: 'user', parts: [{ text: 'hi' }, { text: reminder }] }],
       },
     },
-    google: { has: { systemInstruction: { parts: [{ text: 'a' }, { text: 'b' }] }, contents: [{ role: 'user' }] } },
-    bedrock: { has: { system: [{ text: 'a' }, { text: 'b' }], messages: [{ role: 'user' }] } },
+    bedrock: {
+      has: { system: [{ text: 'a' }], messages: [{ role: 'user', content: [{ text: 'hi' }, { text: reminder }] }] },
+    },
   },
   {
     field: 'messages in a row of one side',
     body: { messages: [hi, { role: 'user', content: 'you' }] },
     google: { has: { contents: [{ role: 'user', parts: [{ text: 'hi' }, { text: 'you' }] }] } },
     others: { has: { messages: [{ role: 'user', content: [{ text: 'hi' }, { text: 'you' }] }] } },
+  },
+  {
+    field: 'first message of the assistant',
+    body: { messages: [{ role: 'assistant', content: 'Hello!' }, hi] },
+    anthropic: { has: { messages: [{ role: 'assistant' }, { role: 'user' }] } },
+    google: { has: { contents: [{ role: 'model' }, { role: 'user' }] } },
+    bedrock: {
+      has: { messages: [{ role: 'user', content: [{ text: '(start)' }] }, { role: 'assistant' }, { role: 'user' }] },
+    },
   },
   {
     field: 'image by data URL',

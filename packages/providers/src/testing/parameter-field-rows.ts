@@ -11,6 +11,8 @@ const loose = { ...schema, properties: { n: { type: 'integer' } } };
 const named = { name: 'verdict', description: 'what it is', schema };
 const choice = { type: 'function', function: { name: 'f' } };
 
+const bounded = { type: 'object', properties: { n: { type: 'integer', minimum: 0 } }, required: ['n'] };
+
 /** The fields beside the messages: sampling, tools, formats and reasoning. */
 export const parameterFieldRows: readonly Row[] = [
   {
@@ -134,6 +136,27 @@ export const parameterFieldRows: readonly Row[] = [
     anthropic: { has: { tools: [{ strict: true }] } },
     google: { has: { toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } } } },
     bedrock: { has: { toolConfig: { tools: [{ toolSpec: { strict: true } }] } } },
+  },
+  {
+    field: '`strict` of a tool',
+    body: { tools: [{ ...tool, function: { ...tool.function, strict: true, parameters: bounded } }] },
+    anthropic: { has: { tools: [{ input_schema: { properties: { n: { type: 'integer' } } } }] }, absent: 'minimum' },
+    google: { has: {} },
+    bedrock: { has: { toolConfig: { tools: [{ toolSpec: { strict: true } }] } }, absent: 'minimum' },
+  },
+  {
+    field: '`strict` of a tool',
+    body: { tools: [{ ...tool, function: { ...tool.function, strict: true, parameters: bounded } }] },
+    models: { bedrock: 'us.amazon.nova-pro-v1:0' },
+    anthropic: { absent: 'minimum' },
+    google: { has: {} },
+    bedrock: {
+      has: {
+        toolConfig: {
+          tools: [{ toolSpec: { inputSchema: { json: { properties: { n: { type: 'integer', minimum: 0 } } } } } }],
+        },
+      },
+    },
   },
   {
     field: '`tool_choice`',

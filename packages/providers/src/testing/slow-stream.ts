@@ -6,7 +6,7 @@ import { embeddedFailure } from '../openai/classify-failure.ts';
 import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { readUsage } from '../openai/usage.ts';
-import { finalReason } from '../translate/stop-reason.ts';
+import { finalReason, isCutOff } from '../translate/stop-reason.ts';
 import { ours } from './fixtures.ts';
 
 /** The result of reading a stream. */
@@ -46,8 +46,8 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   const tags = new ThinkTags();
 
   const send = (chunk: CompleteChunk): void => {
-    const shown = { ...chunk, role: chunk.role || read.chunks.length === 0 };
-    read.chunks.push(JSON.parse(JSON.stringify(writeChunk(shown, ours, stripReasoning))));
+    const shown = writeChunk(chunk, { identity: ours, stripReasoning }, read.chunks.length === 0);
+    read.chunks.push(JSON.parse(JSON.stringify(shown)));
   };
   const count = (chunk: CompleteChunk): void => {
     read.hasOutput ||= isOutput(chunk);
@@ -64,7 +64,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       content = text === '' && content !== '' ? undefined : text;
     }
     const hid = stripReasoning && content === undefined && (chunk.reasoning ?? chunk.content) !== undefined;
-    if (hid && !chunk.refusal && !chunk.role && chunk.toolCalls.length === 0) return;
+    if (hid && !chunk.refusal && chunk.toolCalls.length === 0) return;
     send({ ...chunk, content });
   };
   /** The finish reason comes last, because further calls may follow it. */
@@ -74,7 +74,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       read.failure = 'malformed_answer';
       return;
     }
-    const toolCalls = ids.close();
+    const toolCalls = ids.close(isCutOff(reason));
     const isCovered = isUsageFinal || read.reportedAtBytes === read.producedBytes;
     count({ ...withoutOutput, toolCalls });
     if (isCovered && read.reported !== undefined) read.reportedAtBytes = read.producedBytes;

@@ -16,18 +16,39 @@ const hi = { role: 'user', content: 'hi' };
 const call = (id: string, args = '{}') => ({ id, type: 'function', function: { name: 'f', arguments: args } });
 
 describe('a conversation of two sides', () => {
-  it('has system and developer messages first, wherever they were', () => {
+  it('has the system and developer messages at the start as its system prompt', () => {
     const { system, turns } = read([
       { role: 'system', content: 'a' },
-      hi,
+      { role: 'user', content: ' ' },
       { role: 'developer', content: [{ type: 'text', text: 'b', cache_control: { type: 'ephemeral' } }] },
-      { role: 'user', content: 'you' },
+      hi,
     ]);
     expect(system).toEqual([
       { kind: 'text', text: 'a', cached: false },
       { kind: 'text', text: 'b', cached: true },
     ]);
     expect(turns).toHaveLength(1);
+  });
+
+  it('keeps later system messages at their place, so that the start of the next request stays the same', () => {
+    const before = [
+      { role: 'system', content: 'a' },
+      hi,
+      { role: 'assistant', content: null, tool_calls: [call('c1')] },
+    ];
+    const { turns: first } = read(before);
+    const { system, turns } = read([
+      ...before,
+      { role: 'system', content: 'b' },
+      { role: 'tool', tool_call_id: 'c1', content: 'r' },
+      { role: 'assistant', content: 'ok' },
+      { role: 'developer', content: 'c' },
+    ]);
+    expect(system).toEqual([{ kind: 'text', text: 'a', cached: false }]);
+    expect(turns.slice(0, first.length)).toEqual(first);
+    const shown = turns.slice(first.length).map(({ blocks }) => blocks.map((block) => 'text' in block && block.text));
+    const reminded = (text: string) => `<system-reminder>\n${text}\n</system-reminder>`;
+    expect(shown).toEqual([['r', reminded('b')], ['ok'], [reminded('c')]]);
   });
 
   it('has the results of several calls first, in the order of the calls', () => {

@@ -54,8 +54,9 @@ export interface Conversation {
 }
 
 /**
- * Reads messages as alternating turns. System and developer messages move to the front, and tool results belong to the
- * user's side. Blocks without text are dropped, because those APIs refuse them.
+ * Reads messages as alternating turns. System and developer messages at the start are the system prompt. Later ones become
+ * reminders of the user's side: in the system prompt, each one would change the start of the request, and so void the
+ * provider's cache of all that follows. Tool results belong to the user's side, too. Blocks without text are dropped, because those APIs refuse them.
  *
  * @param formats - The formats of reasoning details that the provider accepts. Others are dropped.
  */
@@ -71,8 +72,9 @@ export function readConversation(
   for (const [index, message] of messages.entries()) {
     const blocks = readMessage(message, { param: `messages.${index}`, formats, calls, exact });
     if ('unsupported' in blocks) return blocks;
-    if (blocks.role === 'system') addAll(system, blocks.blocks);
-    else append(merged, blocks);
+    if (blocks.role !== 'system') append(merged, blocks);
+    else if (merged.length === 0) addAll(system, blocks.blocks);
+    else append(merged, { role: 'user', blocks: blocks.blocks.map(reminder) });
   }
   const turns: Turn[] = [];
   for (const turn of merged) append(turns, withoutLastThoughts(turn));
@@ -97,6 +99,12 @@ function resultsFirst(blocks: UserBlock[], calls: readonly AssistantBlock[]): vo
     block.kind === 'tool_result' ? (order.get(block.callId) ?? order.size) : order.size + 1;
   blocks.sort((a, b) => placeOf(a) - placeOf(b));
 }
+
+/** Marks text of the operator within the user's turn, in the way that Claude's own agents do. */
+const reminder = (block: TextBlock): TextBlock => ({
+  ...block,
+  text: `<system-reminder>\n${block.text}\n</system-reminder>`,
+});
 
 /** Drops thoughts that no block follows: Anthropic refuses a turn that ends with one, Google one without parts. */
 function withoutLastThoughts(turn: Turn): Turn {

@@ -206,6 +206,15 @@ describe('a whole answer that reports a failure', () => {
     ['google', { promptFeedback: { blockReason: 'SAFETY' } }, 'content_refused'],
     ['google', { candidates: [{ content: { parts: [{ text: 'cut' }] } }] }, 'malformed_answer'],
     ['google', { candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] }, 'malformed_answer'],
+    [
+      'google',
+      {
+        candidates: [
+          { content: { parts: [{ functionCall: { name: 'f', willContinue: true } }] }, finishReason: 'STOP' },
+        ],
+      },
+      'malformed_answer',
+    ],
     ['bedrock', { output: { message: { content: [{ text: 'cut' }] } } }, 'malformed_answer'],
     ['bedrock', { output: { message: { content: [] } }, stopReason: 'malformed_tool_use' }, 'malformed_answer'],
     ['cohere', { text: 'no conversations here' }, 'malformed_answer'],

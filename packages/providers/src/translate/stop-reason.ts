@@ -28,6 +28,10 @@ export const converseFailures: ReadonlySet<string> = new Set(['malformed_model_o
 /** Returns OpenAI's name for a `stopReason` of Converse. Undefined for an unknown one. */
 export const finishReasonOfConverse = (stopReason: string): FinishReason | undefined => ofConverse.get(stopReason);
 
+/** Whether an answer ended within what the model was writing, such as a call. */
+export const isCutOff = (reason: FinishReason | undefined): boolean =>
+  reason === 'length' || reason === 'content_filter';
+
 /**
  * Returns the finish reason for clients. Undefined `said`: the provider gave none that we know, and said in another way that the
  * answer is whole. Agents run tools only if the reason is `tool_calls`, and some providers say `stop` beside calls.

@@ -15,6 +15,7 @@ interface OpenCall {
   readonly given: string;
   /** Arguments that arrived in pieces. */
   more: string;
+  isStopped: boolean;
 }
 
 /** The tool calls of a stream, by block. The stream opens a call, sends its arguments in pieces, and closes it. */
@@ -22,14 +23,15 @@ export class OpenToolCalls {
   readonly #calls = new Map<unknown, OpenCall>();
 
   /**
-   * Begins a call in the block `at`. `given` holds arguments that arrived at once. Throws `MalformedAnswer` if the id or the
+   * Begins a call in the block `at`. Calls that have stopped without arguments get an empty object first. `given` holds arguments that arrived at once. Throws `MalformedAnswer` if the id or the
    * name is missing: these APIs send both with the beginning of a call.
    */
-  open(at: unknown, { id, name, given = '' }: OpenedCall): ToolCallPiece {
+  open(at: unknown, { id, name, given = '' }: OpenedCall): ToolCallPiece[] {
     if (!id || !name) throw new MalformedAnswer();
+    const stopped = [...this.#calls.values()].filter(({ isStopped }) => isStopped).flatMap(withEmpty);
     const index = this.#calls.size;
-    this.#calls.set(at, { index, given, more: '' });
-    return { index, id, type: 'function', function: { name, arguments: given } };
+    this.#calls.set(at, { index, given, more: '', isStopped: false });
+    return [...stopped, { index, id, type: 'function', function: { name, arguments: given } }];
   }
 
   /** Adds to the arguments of a call. */
@@ -40,22 +42,30 @@ export class OpenToolCalls {
     return [{ index: call.index, function: { arguments: piece } }];
   }
 
-  /** Closes a call. A call without arguments gets an empty object, because clients parse the arguments. */
-  close(at: unknown): ToolCallPiece[] {
+  /** Takes the end of a call. An answer that is cut off has it, too. */
+  stop(at: unknown): void {
     const call = this.#calls.get(at);
-    return call?.given === '' && call.more === '' ? this.more(at, '{}') : [];
+    if (call !== undefined) call.isStopped = true;
   }
 
   /**
-   * Closes the calls that the stream left open. Throws `MalformedAnswer` if arguments that arrived at once and again in
-   * pieces fail to form one JSON text.
+   * Closes all calls. Those without arguments get an empty object, because clients parse the arguments. The last call of
+   * an answer that was cut off gets none: its tool must not run without what the model would have written. Throws
+   * `MalformedAnswer` if arguments that arrived at once and again in pieces fail to form one JSON text.
    */
-  closeAll(): ToolCallPiece[] {
-    return [...this.#calls].flatMap(([at, { given, more }]) => {
+  close(isCut: boolean): ToolCallPiece[] {
+    return [...this.#calls.values()].flatMap((call) => {
+      const { index, given, more } = call;
       if (given !== '' && more !== '' && parseJson(given + more) === undefined) throw new MalformedAnswer();
-      return this.close(at);
+      return isCut && index === this.#calls.size - 1 ? [] : withEmpty(call);
     });
   }
+}
+
+function withEmpty(call: OpenCall): ToolCallPiece[] {
+  if (call.given !== '' || call.more !== '') return [];
+  call.more = '{}';
+  return [{ index: call.index, function: { arguments: '{}' } }];
 }
 
 /** Refuses the first tool whose name an API would refuse. `takes` describes `pattern` in words. */

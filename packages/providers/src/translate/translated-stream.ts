@@ -8,7 +8,7 @@ import { MalformedAnswer } from './malformed-answer.ts';
 import { mergeUsage } from './merge-usage.ts';
 import { reasoningFields, shownDetails } from './reasoning-details.ts';
 import { plausibleUsage, type UsageReader } from './reported-usage.ts';
-import { finalReason } from './stop-reason.ts';
+import { finalReason, isCutOff } from './stop-reason.ts';
 
 /** One piece of an answer on its way to the client. */
 export interface AnswerPiece {
@@ -67,8 +67,8 @@ export abstract class AnswerStream implements ChatStreamReader {
   protected abstract take(bytes: string): void;
   /** Called when the provider has closed the stream. */
   protected abstract close(): void;
-  /** Returns the pieces of calls that are still held back. */
-  protected abstract closeCalls(): readonly ToolCallPiece[];
+  /** Returns the pieces of calls that are still held back. `isCut`: the answer was cut off. */
+  protected abstract closeCalls(isCut: boolean): readonly ToolCallPiece[];
   /** Writes the end of a whole answer. */
   protected abstract writeFinish(toolCalls: readonly ToolCallPiece[], finishReason: FinishReason): void;
 
@@ -145,7 +145,7 @@ export abstract class AnswerStream implements ChatStreamReader {
     if (this.#isClosed || this.failure !== undefined || !this.isComplete) return;
     this.#isClosed = true;
     this.#guarded(() => {
-      const calls = this.closeCalls();
+      const calls = this.closeCalls(isCutOff(this.#reason));
       // Usage beside or after a finish reason covers calls that follow. Calls that were held back came before the usage.
       const isCovered = this.#isUsageFinal || this.reportedAtBytes === this.producedBytes;
       this.count('', calls);

@@ -1,6 +1,5 @@
 import type { EmbeddingsRequest } from '@sotto/wire';
 import { type Adapter, BufferedReader, type UnsupportedRequest } from '../adapter.ts';
-import { TranslatedStream } from './translated-stream.ts';
 
 const nothing = (what: string): UnsupportedRequest => ({
   unsupported: `This provider's API has no ${what}. Choose another provider of the model.`,
@@ -18,23 +17,10 @@ export const withoutChat: Pick<Adapter, 'callerParameters' | 'chatRequest' | 're
   callerParameters: {},
   chatRequest: () => nothing('chat'),
   readChat: () => ({ ok: false, outcome: 'malformed_answer' }),
-  openChatStream: (options) => new SilentStream(options),
+  openChatStream: () => {
+    throw new Error('no stream can arrive: this API got no request');
+  },
 };
-
-/** Rejects all input, because no request was sent. */
-class SilentStream extends TranslatedStream {
-  protected override take(): void {
-    this.fail('malformed_answer');
-  }
-
-  protected override close(): void {
-    this.fail('malformed_answer');
-  }
-
-  protected override closeCalls(): readonly [] {
-    return [];
-  }
-}
 
 /** Returns the texts of an embeddings request, for APIs that accept only texts and limit their number. */
 export function embeddingTexts({ input }: EmbeddingsRequest, most: number): readonly string[] | UnsupportedRequest {

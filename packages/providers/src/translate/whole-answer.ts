@@ -3,7 +3,7 @@ import type { AnswerIdentity, AnswerReading, ChatAnswer, ChatStreamOptions, Repo
 import { MalformedAnswer } from './malformed-answer.ts';
 import { detailsField, reasoningFields, shownDetails } from './reasoning-details.ts';
 import { plausibleUsage } from './reported-usage.ts';
-import { finalReason } from './stop-reason.ts';
+import { finalReason, isCutOff } from './stop-reason.ts';
 import { argumentsText } from './tool-arguments.ts';
 
 /** A whole answer, read from the provider's own shape. */
@@ -61,6 +61,18 @@ export function wholeCall({
 } {
   if (!id || !name) throw new MalformedAnswer();
   return { id, name, arguments: argumentsText(input) || '{}' };
+}
+
+/**
+ * Returns the calls of an API that writes `{}` as the input of a call that was cut off before its arguments. Such a call
+ * gets no arguments, because its tool must not run without them.
+ */
+export function withoutCutInput<Call extends { readonly arguments: string }>(
+  calls: readonly Call[],
+  finishReason: FinishReason | undefined,
+): readonly Call[] {
+  const last = calls.at(-1);
+  return isCutOff(finishReason) && last?.arguments === '{}' ? calls.with(-1, { ...last, arguments: '' }) : calls;
 }
 
 type Message = ChatCompletion['choices'][number]['message'];

@@ -43,6 +43,11 @@ describe('bindCatalog', () => {
     expect(model.routes.map(({ insecureHttp }) => insecureHttp)).toEqual([true, false]);
   });
 
+  it('knows what the API of a provider does not have', () => {
+    const { model } = bind(fileOf([{ provider: 'acme' }]), provider('acme', { missing_parameters: ['seed'] }));
+    expect(model.routes.map(({ missingParameters }) => [...missingParameters])).toEqual([['seed']]);
+  });
+
   it('drops and reports a route whose provider the registry does not know', () => {
     const bound = bind(fileOf([{ provider: 'evil' }, { provider: 'acme' }]), provider('acme'));
     expect(bound.providers).toEqual(['acme']);

@@ -77,6 +77,7 @@ function toRoute(
     contextLength: smaller(route.context_length, model.context_length),
     maxOutputTokens: smaller(route.max_output_tokens, model.max_output_tokens),
     supportedParameters: supported === undefined ? undefined : new Set(supported),
+    missingParameters: new Set(provider.missing_parameters),
     parameterRanges: route.parameter_ranges ?? model.parameter_ranges ?? {},
     exclusiveParameters: route.exclusive_parameters ?? model.exclusive_parameters ?? [],
     rank,

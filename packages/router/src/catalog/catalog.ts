@@ -38,6 +38,8 @@ export interface Route {
   readonly capabilities: RouteCapabilities;
   /** The parameters that the provider accepts. Undefined if the catalog does not list them: then everything is sent. */
   readonly supportedParameters: ReadonlySet<string> | undefined;
+  /** The parameters that the provider's API does not have, whatever the catalog lists. */
+  readonly missingParameters: ReadonlySet<ChatParameter>;
   /** The provider's limits for numbers. A value outside is moved to the nearest limit. */
   readonly parameterRanges: Readonly<
     Partial<Record<RangedParameter, { readonly min?: number | undefined; readonly max?: number | undefined }>>

@@ -42,6 +42,20 @@ describe('parseRegistry', () => {
     });
   });
 
+  it('knows what the API of Mistral refuses, and lets the file say otherwise', () => {
+    const mistral = (...extra: string[]) =>
+      parsedProvider(lines(...required, ...extra).replace('id: acme', 'id: mistral/eu'));
+    const known = {
+      tool_call_ids: 'nine_alphanumerics',
+      omitted_fields: ['stream_options', 'user', 'name'],
+      seed_field: 'random_seed',
+      system_messages: 'first',
+    };
+    expect(mistral().request).toMatchObject(known);
+    const said = mistral('request: { omitted_fields: [], seed_field: seed }').request;
+    expect(said).toMatchObject({ ...known, omitted_fields: [], seed_field: 'seed' });
+  });
+
   it('keeps the digest of the file, and the order of the providers, which breaks ties', () => {
     const parsed = parseRegistry(
       `${lines(...required)}  - {id: zeta, name: Z, adapter: openai, base_url: "https://z.example", privacy_class: private}\n  - {id: bolt/eu, name: B, adapter: openai, base_url: "https://b.example", privacy_class: private}\n`,

@@ -8,6 +8,7 @@ import {
 } from '@sotto/wire';
 import { type FileProblem, type FileResult, readYamlAs } from '@sotto/yaml';
 import * as z from 'zod';
+import { type ChatParameter, chatParameters } from '../parameters/parameter-names.ts';
 import { type ModelType, modelTypes } from './catalog.ts';
 import { extendsSchema } from './catalog-file.ts';
 import { extendRegistry } from './extend-built-in.ts';
@@ -24,6 +25,19 @@ export const adapterModelTypes = {
   azure: ['text', 'embedding', 'image', 'tts'],
   cohere: ['embedding'],
 } as const satisfies Record<AdapterName, readonly ModelType[]>;
+
+/** The chat parameters that an adapter's API does not have (docs/reference/provider-fields.md). */
+const missingParameters: Readonly<Record<AdapterName, readonly ChatParameter[]>> = {
+  openai: [],
+  anthropic: ['seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'min_p'],
+  google: ['parallel_tool_calls', 'repetition_penalty', 'min_p'],
+  bedrock: [
+    ...(['seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'top_k', 'min_p'] as const),
+    'parallel_tool_calls',
+  ],
+  azure: ['repetition_penalty', 'top_k', 'min_p'],
+  cohere: [],
+};
 
 const milliseconds = (fallback: number) => z.int().min(1).max(3_600_000).default(fallback);
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -104,6 +118,12 @@ const providerSchema = z
         reasoning_field: z.enum(['reasoning_content', 'reasoning', 'reasoning_details']).optional(),
         /** The ids of tool calls that the provider accepts. Default: `nine_alphanumerics` for `mistral`, otherwise any of 40 characters. */
         tool_call_ids: z.enum(['any', 'nine_alphanumerics']).optional(),
+        /** The optional fields that the provider refuses; `name` is that of messages. Default: all for `mistral`, otherwise none. */
+        omitted_fields: z.array(z.enum(['stream_options', 'user', 'name'])).optional(),
+        /** The name of `seed`. Default: `random_seed` for `mistral`, otherwise `seed`. */
+        seed_field: z.enum(['seed', 'random_seed']).optional(),
+        /** Where the provider accepts system messages. Default: `first` for `mistral`, otherwise `anywhere`. */
+        system_messages: z.enum(['anywhere', 'first']).optional(),
       })
       .prefault({}),
   })
@@ -191,10 +211,18 @@ export const keysOf = ({
 }: Pick<RegistryProvider, 'api_key_env' | 'api_keys'>): readonly { readonly env: string; readonly weight: number }[] =>
   several ?? (single === undefined ? [] : [{ env: single, weight: 1 }]);
 
-/** Mistral's API refuses tool calls whose ids have another form than its own, whichever registry names it. */
-const withOwnCallIds = (provider: RegistryProvider): RegistryProvider =>
-  matchesProvider('mistral', provider.id) && provider.request.tool_call_ids === undefined
-    ? { ...provider, request: { ...provider.request, tool_call_ids: 'nine_alphanumerics' } }
+/** Mistral's API refuses what others ignore: unknown fields, other forms of ids, and system messages after the first. */
+const mistralRequest: Partial<RegistryProvider['request']> = {
+  tool_call_ids: 'nine_alphanumerics',
+  omitted_fields: ['stream_options', 'user', 'name'],
+  seed_field: 'random_seed',
+  system_messages: 'first',
+};
+
+/** Adds the differences that we know of Mistral's API, whichever registry names it. */
+const withOwnDefaults = (provider: RegistryProvider): RegistryProvider =>
+  matchesProvider('mistral', provider.id)
+    ? { ...provider, request: { ...mistralRequest, ...provider.request } }
     : provider;
 
 /** The provider registry. It is part of the broker's measured image (docs/concepts/attestation.md). */
@@ -240,7 +268,7 @@ export function parseRegistry(text: string, digest: string, checks: RegistryChec
     }
   }
   if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: { digest, providers: file.providers.map(withOwnCallIds) } };
+  return { ok: true, value: { digest, providers: file.providers.map(withOwnDefaults) } };
 }
 
 /** The part of the broker's registry that control needs for planning. It omits addresses and the names of secrets. */
@@ -255,6 +283,8 @@ export const registryPublicSchema = z.strictObject({
       models: z.array(z.strictObject({ match: z.string(), privacy_class: privacyClassSchema })).optional(),
       /** The kinds of models that its API serves. Absent: all. */
       model_types: z.array(z.enum(modelTypes)).optional(),
+      /** The chat parameters that its API does not have, whatever a catalog lists. Absent: none. */
+      missing_parameters: z.array(z.enum(chatParameters)).optional(),
       /** Whether brokers reach it without TLS, in a private network. Absent: no. */
       insecure_http: z.literal(true).optional(),
       /** The family of its enclaves' evidence. Absent: it has no enclaves. */
@@ -293,6 +323,9 @@ export function publicRegistry(
       privacy_class: provider.privacy_class,
       ...(provider.models === undefined ? {} : { models: provider.models }),
       model_types: [...adapterModelTypes[provider.adapter]],
+      ...(missingParameters[provider.adapter].length === 0
+        ? {}
+        : { missing_parameters: [...missingParameters[provider.adapter]] }),
       ...(provider.insecure_http ? { insecure_http: true } : {}),
       ...(provider.attestation === undefined ? {} : { enclave_family: provider.attestation.family }),
       available: available(provider),

@@ -69,6 +69,14 @@ describe('lackedParameters (`require_parameters`)', () => {
     expect(lacked({}, { optionalParameters: ['seed', 'stop'] })).toEqual([]);
   });
 
+  it('is what the API of the provider does not have, whatever the list says', () => {
+    const missingParameters = ['seed'] as const;
+    expect(lacked({ missingParameters }, { optionalParameters: ['seed', 'stop'] })).toEqual(['seed']);
+    expect(lacked({ missingParameters, supportedParameters: ['seed'] }, { optionalParameters: ['seed'] })).toEqual([
+      'seed',
+    ]);
+  });
+
   it('is JSON output on a route without a list that does not follow schemas either', () => {
     expect(lacked({}, { optionalParameters: ['response_format'] })).toEqual(['response_format']);
     expect(lacked({ capabilities: able }, { optionalParameters: ['response_format'] })).toEqual([]);

@@ -6,10 +6,10 @@ import { usedParameters } from './used-parameters.ts';
 
 /**
  * Whether a route accepts a parameter. A capability decides if there is one for the parameter, otherwise the catalog's
- * list. A route without a list accepts everything.
+ * list. A route without a list accepts everything that its provider's API has.
  */
-export function takes({ capabilities, supportedParameters }: Route, name: ChatParameter): boolean {
-  const listed = supportedParameters?.has(name) ?? true;
+export function takes({ capabilities, supportedParameters, missingParameters }: Route, name: ChatParameter): boolean {
+  const listed = !missingParameters.has(name) && (supportedParameters?.has(name) ?? true);
   switch (name) {
     case 'tools':
       return capabilities.tools;

@@ -192,6 +192,9 @@ describe('weakestReachableClass', () => {
     expect(weakest(catalog, { provider: { require_parameters: true, minimum_privacy: 'tee' } })).toBe('tee');
     expect(weakest(catalog)).toBe('tee');
     expect(weakest(oneModel(tee, priv), { provider: { require_parameters: true } })).toBe('tee');
+    // A body with a seed reaches the weaker route alone.
+    const seedless = { ...tee, missingParameters: ['seed'] as const };
+    expect(weakest(oneModel(seedless, priv), { provider: { require_parameters: true } })).toBe('private');
     // A body with an effort reaches the weaker route alone, and one that asks for JSON.
     for (const more of [{ reasoning: { efforts: ['low'], canDisable: true } }, { structuredOutput: true }] as const) {
       const able = { ...priv, capabilities: { ...priv.capabilities, ...more } };

@@ -44,13 +44,14 @@ export function weakestReachableClass(
 export const sentTo = (plan: Plan): readonly Route[] => (plan.maxAttempts > 1 ? plan.routes : attemptsOf(plan));
 
 /**
- * Under `require_parameters`, a body can exclude every route but one: by a parameter that a list lacks, by a way to reason, by JSON.
+ * Under `require_parameters`, a body can exclude every route but one: by a parameter that a list or an API lacks, by a way to reason, by JSON.
  * Then every route that may serve counts: enumerating the possible bodies is not worth it.
  */
 function weakestUnderLists(scopes: readonly NamedScope[], weakest: PrivacyClass): PrivacyClass {
   if (!scopes.some(({ demands }) => demands.policy.requireParameters)) return weakest;
-  const tellsApart = ({ supportedParameters, exclusiveParameters, capabilities }: Route): boolean =>
+  const tellsApart = ({ supportedParameters, missingParameters, exclusiveParameters, capabilities }: Route): boolean =>
     supportedParameters !== undefined ||
+    missingParameters.size > 0 ||
     exclusiveParameters.length > 0 ||
     capabilities.reasoning !== undefined ||
     capabilities.structuredOutput;

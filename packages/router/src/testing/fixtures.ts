@@ -12,6 +12,7 @@ import {
 import fc from 'fast-check';
 import type { Catalog, Model, ModelType, Route, RouteCapabilities } from '../catalog/catalog.ts';
 import type { RouteMeasurement } from '../health/measurement.ts';
+import type { ChatParameter } from '../parameters/parameter-names.ts';
 import { type Needs, noNeeds } from '../plan/needs.ts';
 import type { RouteStatus } from '../plan/order-routes.ts';
 import { type Plan, planRequest, type RoutingRequest } from '../plan/plan-request.ts';
@@ -34,6 +35,7 @@ export interface RouteSketch {
   readonly contextLength?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly supportedParameters?: readonly string[] | undefined;
+  readonly missingParameters?: readonly ChatParameter[] | undefined;
   readonly parameterRanges?: Route['parameterRanges'] | undefined;
   readonly exclusiveParameters?: Route['exclusiveParameters'] | undefined;
   /** Position in the registry. Absent: the position in the model's list. */
@@ -60,6 +62,7 @@ export function aRoute(sketch: RouteSketch, modelId = theModel, position = 0): R
     contextLength: sketch.contextLength,
     maxOutputTokens: sketch.maxOutputTokens,
     supportedParameters: sketch.supportedParameters === undefined ? undefined : new Set(sketch.supportedParameters),
+    missingParameters: new Set(sketch.missingParameters),
     parameterRanges: sketch.parameterRanges ?? {},
     exclusiveParameters: sketch.exclusiveParameters ?? [],
     rank: sketch.rank ?? position,
@@ -218,6 +221,7 @@ const anySketch = fc.record({
   contextLength: fc.constantFrom(undefined, 1000, 2000, 4000),
   maxOutputTokens: fc.constantFrom(undefined, 100, 500, 1500),
   supportedParameters: fc.option(fc.subarray(['seed', 'stop']), { nil: undefined }),
+  missingParameters: fc.subarray<ChatParameter>(['seed', 'min_p']),
   exclusiveParameters: fc.constantFrom(undefined, [['tools', 'seed']] as const),
 });
 

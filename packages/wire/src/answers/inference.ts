@@ -24,7 +24,7 @@ const toolCall = z.strictObject({
 });
 
 /** Why an answer ended. Only OpenAI's names, because typed clients accept no others. */
-const finishReasonSchema = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
+const finishReasonSchema = z.enum(['stop', 'length', 'tool_calls', 'content_filter']);
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
 /** Body of a non-streaming answer of `POST /chat/completions`, with every field that OpenAI's schema requires. */

@@ -1,4 +1,4 @@
-import { parseJson, sseDone, sseFrame } from '@sotto/wire';
+import { parseJson, sseDone, sseFrame, sseKeepAlive } from '@sotto/wire';
 import { ClientError } from '../../errors.ts';
 import { type Bytes, fromUtf8 } from '../bytes.ts';
 import type { ReplyOpener } from '../family.ts';
@@ -26,6 +26,7 @@ export class ChatReply implements ReplyOpener {
   readonly #parts: ChatReplyParts;
   #isDone = false;
   #hasFinished = false;
+  #hasRole = false;
 
   constructor(parts: ChatReplyParts) {
     this.#parts = parts;
@@ -50,7 +51,7 @@ export class ChatReply implements ReplyOpener {
   }
 
   async push(bytes: Bytes): Promise<string> {
-    return this.#write(await this.#parts.source.push(bytes));
+    return (await this.#write(await this.#parts.source.push(bytes))) || sseKeepAlive;
   }
 
   async end(): Promise<string> {
@@ -68,7 +69,15 @@ export class ChatReply implements ReplyOpener {
     const chunks = await this.#chunks(payloads);
     // Drop a chunk that carries only usage if the caller did not ask for usage.
     const said = chunks.filter((chunk) => chunk.choices.length > 0 || chunk.usage !== undefined);
-    return said.map((chunk) => sseFrame(JSON.stringify(chunk))).join('');
+    return said.map((chunk) => sseFrame(JSON.stringify(this.#withRole(chunk)))).join('');
+  }
+
+  /** Adds the role to the first choice only. Some clients join what later ones repeat. */
+  #withRole(chunk: OpenCompletion): OpenCompletion {
+    const [choice] = chunk.choices;
+    if (this.#hasRole || choice === undefined) return chunk;
+    this.#hasRole = true;
+    return { ...chunk, choices: [{ ...choice, delta: { role: 'assistant', ...choice.delta } }] };
   }
 
   async #chunks(payloads: readonly string[]): Promise<OpenCompletion[]> {

@@ -121,8 +121,7 @@ async function openMessage(
   // Readers know reasoning under one name or the other.
   const thought = opened.reasoning ?? opened.reasoning_content;
   if (thought !== undefined) opened.reasoning = opened.reasoning_content = thought;
-  if (place.holder === 'message') return { role: 'assistant', content: null, refusal: null, ...opened };
-  return message.role === 'assistant' ? { role: 'assistant', ...opened } : { ...opened };
+  return place.holder === 'message' ? { role: 'assistant', content: null, refusal: null, ...opened } : { ...opened };
 }
 
 /** Token counts of a reply: numbers under known names, as the provider states them. Undefined if there are none. */

@@ -36,7 +36,7 @@ export const completionOf = ({ reasoning = [], content }: Spoken, model: string)
   usage,
 });
 
-/** The chunks that vLLM would stream, the role first and the usage last. */
+/** The chunks that vLLM would stream, the role first and the usage last. Text repeats the role, as some servers do. */
 export function chunksOf({ reasoning = [], content }: Spoken, model: string): Said[] {
   const chunk = (delta: Said, finish: string | null = null): Said => ({
     id: replyId,
@@ -48,7 +48,7 @@ export function chunksOf({ reasoning = [], content }: Spoken, model: string): Sa
   return [
     chunk({ role: 'assistant', content: '' }),
     ...reasoning.map((piece) => chunk({ reasoning_content: piece })),
-    ...content.map((piece) => chunk({ content: piece })),
+    ...content.map((piece) => chunk({ role: 'assistant', content: piece })),
     chunk({}, 'stop'),
     { ...chunk({}), choices: [], usage },
   ];

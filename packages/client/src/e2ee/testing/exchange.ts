@@ -41,7 +41,9 @@ export interface Shown {
 
 interface ShownChunk {
   readonly model: string;
-  readonly choices: readonly { readonly delta: { readonly content?: string; readonly reasoning?: string } }[];
+  readonly choices: readonly {
+    readonly delta: { readonly role?: string; readonly content?: string; readonly reasoning?: string };
+  }[];
   readonly usage?: unknown;
 }
 
