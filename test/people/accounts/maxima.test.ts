@@ -140,6 +140,21 @@ describe('a maximum', () => {
     expect([prolonged?.status === 409, made?.status === 409].filter(Boolean)).toHaveLength(1);
   });
 
+  it('of keys does not count those that the policy of their workspace has ended', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const make = async () => (await visitor.post('/keys', { name: 'x', kind: 'inference' })).status;
+    for (let at = 0; at < most; at += 1) expect(await make()).toBe(201);
+    const policy = { ...(await visitor.get(`/workspaces/${place}/policy`)).json, max_key_days: 1 };
+    expect((await visitor.send('PUT', `/workspaces/${place}/policy`, policy)).status).toBe(200);
+    const created = (ago: string) =>
+      world.pool.query('update api_keys set created_at = now() - $2::interval where workspace_id = $1', [place, ago]);
+    await created('47 hours');
+    expect(await make()).toBe(409);
+    await created('49 hours');
+    expect(await make()).toBe(201);
+  });
+
   it('of keys counts revoked ones against the member who created them, not against the owner', async () => {
     const [owner, guest] = [await verified(world), await verified(world)];
     const [{ id: place }] = (await owner.visitor.get('/workspaces')).json.data;
