@@ -187,6 +187,26 @@ describe('a maximum', () => {
     expect([page.data.length, page.next_cursor === null]).toEqual([2, false]);
   });
 
+  it('of budgets counts a removed one for a day, unless it is set again', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const path = `/workspaces/${place}/budgets`;
+    const set = (tag: string) => visitor.send('PUT', path, { tag, limit_usd: 1 });
+    for (let at = 0; at < most; at += 1) {
+      const { status, json } = await set(`tag ${at}`);
+      expect([status, (await visitor.send('DELETE', `${path}/${json.id}`)).status]).toEqual([200, 204]);
+    }
+    expect((await visitor.get(path)).json.data).toEqual([]);
+    expect((await set('another')).status).toBe(409);
+    expect((await set('tag 0')).status).toBe(200);
+    const pass = (ago: string) =>
+      world.pool.query('update budgets set projected_at = now() - $2::interval where workspace_id = $1', [place, ago]);
+    await pass('23 hours');
+    expect((await set('another')).status).toBe(409);
+    await pass('25 hours');
+    expect((await set('another')).status).toBe(200);
+  });
+
   it('of passkeys holds for registrations at the same time', async () => {
     const { visitor } = await verified(world);
     const bodies = [];

@@ -166,7 +166,9 @@ async function handOver(
   ]);
   await client.query("delete from workspace_invitations where workspace_id = $1 and role = 'owner'", [workspaceId]);
   // The budgets move to the wallet of the new owner.
-  await client.query('update budgets set version = version + 1 where workspace_id = $1', [workspaceId]);
+  await client.query('update budgets set version = version + 1 where workspace_id = $1 and limit_nusd is not null', [
+    workspaceId,
+  ]);
   return revokeWorkspaceKeys(client, workspaceId);
 }
 

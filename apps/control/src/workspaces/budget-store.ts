@@ -12,7 +12,7 @@ import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { largestSum, scopeOf, spentOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
 import { tagIdOf } from '../ledger/tag-id.ts';
-import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
+import { type AtMaximum, atMaximum, budgetCounts, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { followDefault } from './budget-settings.ts';
 import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
@@ -68,10 +68,10 @@ export async function setBudget(
       return refused('no_member');
     if (keyId !== undefined && !(await hasKey(client, { workspaceId, accountId, keyId }))) return refused('no_key');
     const limited = [workspaceId, memberId ?? null, keyId ?? null, tagIdOf(workspaceId, tag ?? null) ?? null];
-    // Only a budget that is not there yet counts as another one.
+    // Only a budget that does not count yet is another one.
     const present = await client.query(
-      `select 1 from budgets where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
-         and tag_id is not distinct from $4 and limit_nusd is not null and not is_default`,
+      `select 1 from budgets b where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
+         and tag_id is not distinct from $4 and ${budgetCounts}`,
       limited,
     );
     const full =
