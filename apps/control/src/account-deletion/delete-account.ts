@@ -51,6 +51,11 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
        order by id for update`,
       [userId, invitations.map(({ workspace_id }) => workspace_id)],
     );
+    // A withdrawal locks the permission before the account, too.
+    await client.query(
+      'select from credit_codes where account_id = (select id from accounts where user_id = $1) for update',
+      [userId],
+    );
     // Bookings and orders lock the account, too. A row that refers to the account may be inserted meanwhile.
     const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
       userId,

@@ -8,6 +8,7 @@ import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/work
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
 import type pg from 'pg';
+import { keepAccount, type NoAccount } from '../accounts/keep-account.ts';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
@@ -99,15 +100,12 @@ export async function acceptInvitation(
   pool: pg.Pool,
   invited: Invited,
   { maxima, now }: { readonly maxima: Maxima; readonly now: number },
-): Promise<Accepted | Refused<NoOffer | AtMaximum | { readonly why: 'no_account' } | { readonly why: 'own' }>> {
+): Promise<Accepted | Refused<NoOffer | AtMaximum | NoAccount | { readonly why: 'own' }>> {
   return inTransaction(pool, async (client) => {
     const offer = await useOffer(client, invited, now);
     if (offer instanceof Refused) return offer;
     // A deletion of the account waits until this is stored, or was before it. Locked after the workspace, as everywhere.
-    const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
-      invited.accountId,
-    ]);
-    if (rowCount === 0) return refused('no_account');
+    if (!(await keepAccount(client, invited.accountId))) return refused('no_account');
     const place = [offer.workspace_id, invited.accountId];
     if (offer.owner_id === invited.accountId) return refused('own');
     if (offer.role !== 'owner') {
