@@ -30,6 +30,7 @@ interface Offer {
   workspace_id: string;
   workspace: string;
   owner_id: string;
+  inviter_id: string;
   email: string;
   role: WorkspaceRole;
   invited_by: string | null;
@@ -44,7 +45,7 @@ export function listWaiting(
   { page, now }: { readonly page: PageQuery; readonly now: number },
 ): Promise<{ data: WaitingInvitationAnswer[]; next_cursor: string | null }> {
   const list = {
-    select: `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    select: `${selectOffers} where i.email = $1 and i.expires_at > $2 and ${stands}`,
     values: [email.toLowerCase(), new Date(now)],
     at: 'i.created_at',
     id: 'i.id',
@@ -65,7 +66,7 @@ export async function previewInvitation(
   now: number,
 ): Promise<InvitationPreview | Refused<{ readonly why: 'no_invitation' }>> {
   const { rows } = await pool.query<Offer>(
-    `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and ${stands}`,
     [hashSecret(token), new Date(now)],
   );
   const [offer] = rows;
@@ -109,12 +110,14 @@ export async function acceptInvitation(
     const place = [offer.workspace_id, invited.accountId];
     if (offer.owner_id === invited.accountId) return refused('own');
     if (offer.role !== 'owner') {
-      // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does.
+      // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does. The same role becomes one that a
+      // person gave, unless that person is the member, as in `changeRole`.
       await client.query(
         `insert into workspace_members as present (workspace_id, account_id, role) values ($1, $2, $3)
          on conflict (workspace_id, account_id) do update set role = excluded.role, by_group = false
-         where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)`,
-        [...place, offer.role, workspaceRoles],
+         where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)
+           or excluded.role = present.role and $5`,
+        [...place, offer.role, workspaceRoles, offer.inviter_id !== invited.accountId],
       );
     }
     const keyIds =
@@ -183,7 +186,10 @@ async function useOffer(client: pg.PoolClient, invited: Invited, now: number): P
   return offer;
 }
 
-const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, i.email, i.role,
+/** SQL: whether the workspace is there, and the inviter may still act. Sign-up asks the same of an invitation (`sign-up-policy.ts`). */
+const stands = '(w.deleted_at is null and a.disabled_at is null)';
+
+const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, a.id as inviter_id, i.email, i.role,
     u.email as invited_by, i.created_at, i.expires_at
   from workspace_invitations i join workspaces w on w.id = i.workspace_id
   join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id`;
@@ -195,7 +201,7 @@ async function findOffer(
 ): Promise<Offer | Refused<NoOffer>> {
   const [column, value] = 'token' in by ? ['i.token_hash', hashSecret(by.token)] : ['i.id', by.id];
   const { rows } = await client.query<Offer>(
-    `${selectOffers} where ${column} = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    `${selectOffers} where ${column} = $1 and i.expires_at > $2 and ${stands}`,
     [value, new Date(now)],
   );
   const [offer] = rows;
