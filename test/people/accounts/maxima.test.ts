@@ -187,6 +187,20 @@ describe('a maximum', () => {
     expect([page.data.length, page.next_cursor === null]).toEqual([2, false]);
   });
 
+  it('of budgets counts the budget of a member once, in whichever case its id is written', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const { id: key_id, created_by: member_id } = (await visitor.post('/keys', { name: 'x', kind: 'inference' })).json;
+    for (const limited of [{ member_id }, { key_id }]) {
+      for (const change of [(id: string) => id, (id: string) => id.toUpperCase()]) {
+        const body = Object.fromEntries(Object.entries(limited).map(([name, id]) => [name, change(id)]));
+        const { status, json } = await visitor.send('PUT', `/workspaces/${place}/budgets`, { ...body, limit_usd: 1 });
+        expect([status, json]).toEqual([200, expect.objectContaining(limited)]);
+      }
+    }
+    expect((await visitor.get(`/workspaces/${place}/budgets`)).json.data).toHaveLength(2);
+  });
+
   it('of budgets counts a removed one for a day, unless it is set again', async () => {
     const { visitor } = await verified(world);
     const [{ id: place }] = (await visitor.get('/workspaces')).json.data;

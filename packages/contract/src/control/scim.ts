@@ -2,7 +2,7 @@ import { maxControlBytes } from '@sotto/wire';
 import * as z from 'zod';
 import { type Contract, contracts } from '../contract.ts';
 import { anywhere, ofBodies } from '../errors.ts';
-import { instant } from '../fields.ts';
+import { givenId, instant } from '../fields.ts';
 import type { Content } from '../route.ts';
 
 /** The media type of SCIM (RFC 7644, 3.1). Bodies may be `application/json`, too. */
@@ -94,7 +94,7 @@ export const scimUserSchema = z.strictObject({
 });
 export type ScimUser = z.infer<typeof scimUserSchema>;
 
-const groupMembers = z.array(z.object({ value: z.uuid().toLowerCase() }));
+const groupMembers = z.array(z.object({ value: givenId }));
 
 /** Body of `POST /scim/v2/Groups` and of `PUT /scim/v2/Groups/:id`. Groups have people as members, and no groups. */
 export const scimGroupBodySchema = z.object({
