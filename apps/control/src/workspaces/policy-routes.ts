@@ -17,7 +17,7 @@ export interface PolicyRoutesDependencies {
   readonly keeper: Pick<CatalogKeeper, 'catalog'>;
 }
 
-/** Serves the policies of workspaces. Every broker knows a new one before the answer. */
+/** Serves the policies of workspaces. Every broker knows a new one before the answer, as `projectKeys` says. */
 export function servePolicies(serve: Serve, { pool, projector, keeper }: PolicyRoutesDependencies): void {
   serve(policyContracts)({
     'GET /v1/workspaces/{id}/policy': async ({ caller: { accountId }, params }) => {

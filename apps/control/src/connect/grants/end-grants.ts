@@ -54,7 +54,7 @@ export interface EndDependencies {
   readonly projector: Projector;
 }
 
-/** Ends one grant for its app. Every broker knows it when this resolves. Ending a grant again has no further effect. */
+/** Ends one grant for its app. Every broker knows it when this resolves, as `projectKeys` says. Ending a grant again has no further effect. */
 export async function endGrant({ pool, projector }: EndDependencies, grantId: string): Promise<void> {
   const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: [grantId] }, byApp));
   await projectKeys(projector, keyIds);
