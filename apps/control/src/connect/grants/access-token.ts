@@ -6,10 +6,10 @@ import * as z from 'zod';
 import type { PresentedToken } from '../../credentials/presented-key.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectArtifacts } from '../../database/connect-schema.ts';
-import { heldExpiry } from '../../database/held-rules.ts';
 import type { accounts, apiKeys, workspaces } from '../../database/schema.ts';
 import { tagIdOf } from '../../ledger/tag-id.ts';
 import { artifactId, openPayload } from '../protocol/artifact-store.ts';
+import { isActiveGrant, joinedGrants } from './active-grant.ts';
 
 type Row = SqlRow<typeof connectArtifacts, 'payload'> &
   SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation' | 'tag'> &
@@ -36,11 +36,9 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
   const { rows } = await pool.query<Row>(
     `select t.payload, g.account_id as granted_by, g.scopes as grant_scopes, p.scopes as app_scopes, k.id as key_id,
        k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.tag, w.preferences, w.version, w.policy_models
-     from connect_artifacts t join connect_grants g on g.id = t.grant_id join connect_apps p on p.id = g.app_id
-     join api_keys k on k.id = g.key_id join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
+     from ${joinedGrants} join connect_artifacts t on t.grant_id = g.id join accounts a on a.id = k.account_id
      join accounts person on person.id = g.account_id
-     where t.id = $1 and t.expires_at > now() and least(g.expires_at, ${heldExpiry}) > now() and k.revoked_at is null
-       and p.disabled_at is null and person.user_id is not null and person.disabled_at is null
+     where t.id = $1 and t.expires_at > now() and ${isActiveGrant} and person.user_id is not null and person.disabled_at is null
        and a.disabled_at is null`,
     [artifactId(kind, secret)],
   );

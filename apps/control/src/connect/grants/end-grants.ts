@@ -81,8 +81,9 @@ export async function purgeConnect({ pool, projector }: EndDependencies): Promis
 
 async function findIdleGrants(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
-    // Wait an hour, because the browser may still be on its way back to the app with a new code. Count artifacts used
-    // in the last minutes, because the tokens that replace them are still being written.
+    // A looser policy may give back a grant that a policy has ended, so only the year counts. Wait an hour, because the browser may still
+    // be on its way back to the app with a new code. Count artifacts used in the last minutes, because the tokens that replace them are
+    // still being written.
     `select g.id from connect_grants g join api_keys k on k.id = g.key_id
      where k.revoked_at is null and (g.expires_at <= now() or (g.created_at < now() - interval '1 hour' and not exists
        (select from connect_artifacts a where a.grant_id = g.id and a.expires_at > now()
