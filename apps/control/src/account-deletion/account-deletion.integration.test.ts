@@ -28,6 +28,14 @@ async function person() {
   return { userId, ...(await createAccount(pool, { userId, name: 'x' })) };
 }
 
+const someApp: CreateApp = {
+  name: 'x',
+  homepage: 'https://x.example',
+  type: 'public',
+  redirect_uris: ['https://x.example/callback'],
+  scopes: ['openid'],
+};
+
 /** Gives an account this many keys, faster than one by one. */
 const makeKeys = (owner: { readonly accountId: string; readonly defaultWorkspaceId: string }, count: number) =>
   pool.query(
@@ -192,15 +200,8 @@ describe('an account with many keys', () => {
       "insert into auth_session (id, token, user_id, expires_at) values ($1, $1, $2, now() + interval '1 day')",
       [sessionId, ann.userId],
     );
-    const app: CreateApp = {
-      name: 'x',
-      homepage: 'https://x.example',
-      type: 'public',
-      redirect_uris: ['https://x.example/callback'],
-      scopes: ['openid'],
-    };
     const store = () => [
-      createApp(pool, { accountId, maxima: usualMaxima }, app),
+      createApp(pool, { accountId, maxima: usualMaxima }, someApp),
       writeSettings(pool, accountId, { lowBalanceNusd: 1n, receiptDetails: undefined, auto: undefined }),
       createPermission(pool, { accountId, sessionId, lots: 1, expiresAt: new Date(Date.now() + 60_000) }),
     ];
@@ -246,6 +247,21 @@ describe('an account with many keys', () => {
     const remove = () => deleteAccount(pool, userId, { month: '2026-01' });
     expect(await whileHeld<unknown>(pool, held, [remove])).toEqual([{ accountId }]);
     expect((await pool.query('select from credit_codes where account_id = $1', [accountId])).rowCount).toBe(0);
+  });
+
+  // Disabling an app has locked it, and now needs the budgets of its keys. The deletion needs both, too.
+  it('and an app that its owner is disabling in the same moment: neither waits for the other', async () => {
+    const { userId, accountId, defaultWorkspaceId: workspaceId } = await person();
+    const place = { accountId, workspaceId, maxima: usualMaxima };
+    const { id: budgetId } = await done(setBudget(pool, place, { limitNusd: 1n }, Date.now()));
+    const { id: appId } = await done(createApp(pool, place, someApp));
+    const held = {
+      ...{ rows: 'select from connect_apps where id = $1 for update', values: [appId], waiting: '' },
+      meanwhile: (disabling: pg.PoolClient) =>
+        disabling.query('select from budgets where id = $1 for update', [budgetId]),
+    };
+    const remove = () => deleteAccount(pool, userId, { month: '2026-01' });
+    expect(await whileHeld<unknown>(pool, held, [remove])).toEqual([{ accountId }]);
   });
 
   it('and a budget that its owner is setting in the same moment: neither waits for the other', async () => {

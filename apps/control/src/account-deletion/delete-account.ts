@@ -63,6 +63,8 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
     const [account] = locked.rows;
     if (account === undefined) return { obstacle: { kind: 'deleted' } };
     const of = [account.id];
+    // Whoever disables an app locks it before the budgets of its keys.
+    await client.query('select from connect_apps where account_id = $1 order by id for update', of);
     // A query of its own: one that waits for the lock does not see the order that was placed meanwhile.
     const { rows } = await client.query<{ is_operator: boolean; is_paying: boolean }>(
       `select exists (select from operators where user_id = $1) as is_operator,
