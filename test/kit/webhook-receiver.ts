@@ -11,6 +11,9 @@ interface ReceivedEvent {
   readonly body: string;
 }
 
+/** A status. Or 200 with a body of 20 KB, or with one that never ends. `hang` never answers. */
+type ReceiverAnswer = number | 'long' | 'endless' | 'hang';
+
 /** A server of a workspace that receives webhooks, by https on loopback, for `localhost` and 127.0.0.1. */
 export interface Receiver {
   readonly port: number;
@@ -19,8 +22,8 @@ export interface Receiver {
   readonly received: readonly ReceivedEvent[];
   /** Its connections so far, also those without a request. */
   connections(): number;
-  /** Answers the next requests, each with one of these statuses, and then 204. `hang` never answers. */
-  answerNext(...statuses: readonly (number | 'hang')[]): void;
+  /** Answers the next requests, each in one of these ways, and then with 204. */
+  answerNext(...answers: readonly ReceiverAnswer[]): void;
   stop(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ export async function startReceiver(): Promise<Receiver> {
   const caPem = toPem(await authority.certifySelf());
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), caPem]);
   const received: ReceivedEvent[] = [];
-  const answers: (number | 'hang')[] = [];
+  const answers: ReceiverAnswer[] = [];
   let connections = 0;
   const server = createServer({ cert, key }, (request, response) => {
     const pieces: Buffer[] = [];
@@ -41,6 +44,8 @@ export async function startReceiver(): Promise<Receiver> {
       received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(pieces).toString() });
       const answer = answers.shift() ?? 204;
       if (answer === 'hang') return;
+      if (answer === 'long') return void response.writeHead(200).end('x'.repeat(20_000));
+      if (answer === 'endless') return void response.writeHead(200).write('x');
       response.writeHead(answer, answer >= 300 && answer < 400 ? { location: '/elsewhere' } : {}).end();
     });
   });
@@ -52,7 +57,7 @@ export async function startReceiver(): Promise<Receiver> {
     caPem,
     received,
     connections: () => connections,
-    answerNext: (...statuses) => void answers.push(...statuses),
+    answerNext: (...next) => void answers.push(...next),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -9,8 +9,8 @@ interface PostOptions
   > {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** The request fails if the answer is longer. */
-  readonly maxBytes: number;
+  /** The request fails if the answer is longer. `unread`: its body is not read, however long or slow, and `body` is empty. */
+  readonly maxBytes: number | 'unread';
 }
 
 interface PostedAnswer {
@@ -23,28 +23,32 @@ interface PostedAnswer {
 export function postJson(
   url: URL,
   body: string,
-  { headers, timeoutMs, maxBytes, ...tls }: PostOptions,
+  { headers: sent, timeoutMs, maxBytes, ...tls }: PostOptions,
 ): Promise<PostedAnswer> {
   const options = {
     ...tls,
     method: 'POST',
     agent: false,
-    headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+    headers: { ...sent, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
     signal: AbortSignal.timeout(timeoutMs),
   };
   return new Promise((resolve, reject) => {
     const read = (answer: IncomingMessage): void => {
       const pieces: Buffer[] = [];
+      const { statusCode: status = 0, headers } = answer;
       let bytes = 0;
+      answer.on('error', reject);
+      if (maxBytes === 'unread') {
+        resolve({ status, headers, body: Buffer.alloc(0) });
+        answer.destroy();
+        return;
+      }
       answer.on('data', (piece: Buffer) => {
         bytes += piece.length;
         if (bytes > maxBytes) answer.destroy(new Error('the answer is too long'));
         else pieces.push(piece);
       });
-      answer.on('error', reject);
-      answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(pieces) }),
-      );
+      answer.on('end', () => resolve({ status, headers, body: Buffer.concat(pieces) }));
     };
     const asked = url.protocol === 'https:' ? httpsRequest(url, options, read) : httpRequest(url, options, read);
     asked.on('error', reject);

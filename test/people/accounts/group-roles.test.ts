@@ -87,6 +87,25 @@ describe('roles from groups', () => {
     expect((await membersOf(research))[changed]).toEqual(['admin', false]);
   });
 
+  // Ben is invited. Before he accepts, a group gives him the same role. The group must not take away what the invitation gave.
+  it('leave alone the role of an invitation, also if a group gave the same one meanwhile', async () => {
+    const [ben, ann, other] = [freshAddress(), freshAddress(), freshAddress()];
+    const invite = async (by: Visitor, email: string, role: string) =>
+      (await by.post(`/workspaces/${research.id}/invitations`, { email, role })).json.token;
+    const token = await invite(research.owner, ben, 'member');
+    const { visitor: signedIn } = await signInWith(ben, ['Engineers']);
+    expect((await signedIn.post('/invitations/accept', { token })).status).toBe(200);
+    expect((await membersOf(research))[ben]).toEqual(['member', false]);
+    await signInWith(ben, []);
+    expect((await membersOf(research))[ben]).toEqual(['member', false]);
+    // An admin by a group who invites herself, at her next address, stays one by the group.
+    const { visitor: admin } = await signInWith(ann, ['Leads, all']);
+    const own = await invite(admin, other, 'admin');
+    await world.pool.query('update auth_user set email = $2 where email = $1', [ann, other]);
+    expect((await admin.post('/invitations/accept', { token: own })).status).toBe(200);
+    expect((await membersOf(research))[other]).toEqual(['admin', true]);
+  });
+
   it('never make an owner or an operator, and leave the owner alone', async () => {
     await signInWith(research.email, ['Engineers', 'operator', 'owner']);
     expect((await membersOf(research))[research.email]).toBeUndefined();

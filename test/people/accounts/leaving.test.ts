@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { until, whileHeld } from '@sotto/test-servers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { password } from '../../kit/signed-up.ts';
@@ -119,6 +120,25 @@ describe('a person of SCIM', () => {
     expect([await works(own), await works(shared)]).toEqual([true, false]);
     expect(await sessionStatus((await signInAs(ann.email, visitor())).visitor)).toBe(200);
     await scim.delete(`/Groups/${group.json.id}`);
+  });
+
+  it('who leaves lets nobody in by an invitation any more, also not who has an account already', async () => {
+    const [ann, ben] = [await provisioned(), await world.verified(`${randomUUID()}@elsewhere.example`)];
+    const { visitor: admin } = await signInAs(ann.email, visitor());
+    const invite = async (by: Visitor, email: string) =>
+      (await by.post(`/workspaces/${research}/invitations`, { email, role: 'admin' })).json.token;
+    await admin.post('/invitations/accept', { token: await invite(owner, ann.email) });
+    const token = await invite(admin, ben.email);
+    const invited = await signIn(world.visitor(), ben);
+    const [waiting] = (await invited.get('/invitations')).json.data;
+    expect(waiting).toMatchObject({ role: 'admin', invited_by: ann.email });
+    await setActive(ann, false);
+    expect((await invited.get('/invitations')).json.data).toEqual([]);
+    for (const path of ['/invitations/read', '/invitations/accept'])
+      expect((await invited.post(path, { token })).status, path).toBe(404);
+    expect((await invited.post(`/invitations/${waiting.id}/accept`)).status).toBe(404);
+    await setActive(ann, true);
+    expect((await invited.post('/invitations/accept', { token })).status).toBe(200);
   });
 
   it('who is deleted leaves, and comes back if the provider creates them again', async () => {

@@ -140,6 +140,21 @@ describe('a maximum', () => {
     expect([prolonged?.status === 409, made?.status === 409].filter(Boolean)).toHaveLength(1);
   });
 
+  it('of keys does not count those that the policy of their workspace has ended', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const make = async () => (await visitor.post('/keys', { name: 'x', kind: 'inference' })).status;
+    for (let at = 0; at < most; at += 1) expect(await make()).toBe(201);
+    const policy = { ...(await visitor.get(`/workspaces/${place}/policy`)).json, max_key_days: 1 };
+    expect((await visitor.send('PUT', `/workspaces/${place}/policy`, policy)).status).toBe(200);
+    const created = (ago: string) =>
+      world.pool.query('update api_keys set created_at = now() - $2::interval where workspace_id = $1', [place, ago]);
+    await created('47 hours');
+    expect(await make()).toBe(409);
+    await created('49 hours');
+    expect(await make()).toBe(201);
+  });
+
   it('of keys counts revoked ones against the member who created them, not against the owner', async () => {
     const [owner, guest] = [await verified(world), await verified(world)];
     const [{ id: place }] = (await owner.visitor.get('/workspaces')).json.data;
@@ -170,6 +185,40 @@ describe('a maximum', () => {
     expect((await set(visitor, { limit_usd: 2 })).status).toBe(200);
     const page = (await visitor.get(`/workspaces/${place}/budgets?limit=2`)).json;
     expect([page.data.length, page.next_cursor === null]).toEqual([2, false]);
+  });
+
+  it('of budgets counts the budget of a member once, in whichever case its id is written', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const { id: key_id, created_by: member_id } = (await visitor.post('/keys', { name: 'x', kind: 'inference' })).json;
+    for (const limited of [{ member_id }, { key_id }]) {
+      for (const change of [(id: string) => id, (id: string) => id.toUpperCase()]) {
+        const body = Object.fromEntries(Object.entries(limited).map(([name, id]) => [name, change(id)]));
+        const { status, json } = await visitor.send('PUT', `/workspaces/${place}/budgets`, { ...body, limit_usd: 1 });
+        expect([status, json]).toEqual([200, expect.objectContaining(limited)]);
+      }
+    }
+    expect((await visitor.get(`/workspaces/${place}/budgets`)).json.data).toHaveLength(2);
+  });
+
+  it('of budgets counts a removed one for a day, unless it is set again', async () => {
+    const { visitor } = await verified(world);
+    const [{ id: place }] = (await visitor.get('/workspaces')).json.data;
+    const path = `/workspaces/${place}/budgets`;
+    const set = (tag: string) => visitor.send('PUT', path, { tag, limit_usd: 1 });
+    for (let at = 0; at < most; at += 1) {
+      const { status, json } = await set(`tag ${at}`);
+      expect([status, (await visitor.send('DELETE', `${path}/${json.id}`)).status]).toEqual([200, 204]);
+    }
+    expect((await visitor.get(path)).json.data).toEqual([]);
+    expect((await set('another')).status).toBe(409);
+    expect((await set('tag 0')).status).toBe(200);
+    const pass = (ago: string) =>
+      world.pool.query('update budgets set projected_at = now() - $2::interval where workspace_id = $1', [place, ago]);
+    await pass('23 hours');
+    expect((await set('another')).status).toBe(409);
+    await pass('25 hours');
+    expect((await set('another')).status).toBe(200);
   });
 
   it('of passkeys holds for registrations at the same time', async () => {

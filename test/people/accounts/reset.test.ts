@@ -46,6 +46,20 @@ it('a new password by mail ends the permission to withdraw credits', async () =>
   expect((await world.pool.query('select from credit_codes')).rowCount).toBe(0);
 });
 
+// Without mail, a stranger can use an account under the address of another. Alerts tell names, addresses and sums.
+it('a new password of an address that was never verified removes the webhooks of a stranger', async () => {
+  const ann = await verified(world);
+  const [{ id }] = (await ann.visitor.get('/workspaces')).json.data;
+  const path = `/workspaces/${id}/webhook`;
+  expect((await ann.visitor.send('PUT', path, { url: 'https://stranger.example/' })).status).toBe(200);
+  await world.pool.query('update auth_user set email_verified = false where email = $1', [ann.email]);
+  await reset(ann, newPassword);
+  const owner = await signIn(world.visitor(), { email: ann.email, password: newPassword });
+  expect((await owner.get(path)).json).toEqual({ webhook: null });
+  const acts = (await owner.get(`/workspaces/${id}/audit`)).json.data;
+  expect(acts.map(({ act }: { act: string }) => act)).toContain('webhook_removed');
+});
+
 describe('a sign-in that began before a password is set', () => {
   it('with the old password yields no session', async () => {
     const ann = await verified(world);

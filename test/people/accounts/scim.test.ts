@@ -213,6 +213,25 @@ describe('SCIM', () => {
     expect(errorOf(await scim.delete(path))).toEqual([404, undefined]);
   });
 
+  it('grows a group, one by one, beyond what one request may name', async () => {
+    const { rows } = await world.pool.query<{ id: string }>(
+      `insert into scim_users (id, user_name, addresses, attributes)
+       select gen_random_uuid(), 'many-' || n, '{}', '{}' from generate_series(1, 5000) n returning id`,
+    );
+    const members = rows.map(({ id: value }) => ({ value }));
+    const one = await created();
+    const { status, json } = await scim.post('/Groups', {
+      displayName: 'Everyone',
+      members: [...members, { value: one.id }],
+    });
+    expect([status, json.detail]).toEqual([400, expect.stringContaining('5000')]);
+    const group = (await scim.post('/Groups', { displayName: 'Everyone', members })).json;
+    const count = async (operation: object) =>
+      (await scim.patch(`/Groups/${group.id}`, operation)).json.members?.length;
+    expect(await count({ op: 'add', path: 'members', value: [{ value: one.id }] })).toBe(5001);
+    expect(await count({ op: 'remove', path: `members[value eq "${members[0]?.value}"]` })).toBe(5000);
+  });
+
   it('keeps groups and who is in them', async () => {
     const [ann, ben, cat] = [await created(), await created(), await created()];
     const displayName = `Tour Guides ${ann.id}`;

@@ -100,6 +100,14 @@ describe('where loopback is allowed', async () => {
     expect(await test()).toEqual({ outcome: 'unreachable', status: null });
   });
 
+  it('is delivered once it answers 2xx, however long or slow the body is', async () => {
+    const { owner, path } = await workspaceIn(world);
+    await owner.visitor.send('PUT', path, { url: `https://localhost:${receiver.port}/` });
+    receiver.answerNext('long', 'endless');
+    for (let at = 0; at < 2; at += 1)
+      expect((await owner.visitor.post(`${path}/test`)).json).toEqual({ outcome: 'delivered', status: 200 });
+  });
+
   it('refuses what is no https URL', async () => {
     const { owner, path } = await workspaceIn(world);
     for (const url of ['http://hooks.example.com/', 'https://ann:secret@hooks.example.com/', 'hooks.example.com', '']) {

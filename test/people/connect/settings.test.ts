@@ -1,8 +1,10 @@
 import { capabilitiesAnswerSchema } from '@sotto/contract/control/catalog';
+import { newKeyAnswerSchema } from '@sotto/contract/control/keys';
+import * as oauth from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { bearer } from '../../kit/client.ts';
 import { describeConformance } from '../../kit/conformance.ts';
-import { newPerson } from '../../kit/connected-apps.ts';
+import { connect, newApp, newPerson } from '../../kit/connected-apps.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { get, send } from '../../kit/send.ts';
 
@@ -94,4 +96,48 @@ await describeConformance(
     },
   ],
   { features: ['connected apps'], environment: { RATE_LIMIT_CONTROL: '60' } },
+);
+
+await describeConformance(
+  'minting, limited',
+  [
+    (suite) => {
+      describe('the rate limit of minting counts by key', () => {
+        const url = (path: string): string => `${suite.service.controlUrl}${path}`;
+        const minted = async (secret: string): Promise<number> =>
+          (await send('POST', url('/inference/tickets'), { headers: bearer(secret), body: { model: 'acme/small' } }))
+            .status;
+        const useUp = async (secret: string): Promise<void> => {
+          for (let at = 0; at < 4; at += 1) expect(await minted(secret)).toBe(200);
+          expect(await minted(secret)).toBe(429);
+        };
+
+        it('all of whose secrets it counts together', async () => {
+          const { browser } = await newPerson(suite.service, 1);
+          const asked = async (path: string, body: object) =>
+            newKeyAnswerSchema.parse(await (await browser.ask('POST', url(path), { body })).json());
+          const { id, key = '' } = await asked('/keys', { name: 'x', kind: 'inference' });
+          await useUp(key);
+          const rotated = await asked(`/keys/${id}/rotate-secret`, { overlap_hours: 1 });
+          expect(await minted(rotated.key ?? '')).toBe(429);
+          const other = await asked('/keys', { name: 'y', kind: 'inference' });
+          expect(await minted(other.key ?? '')).toBe(200);
+        });
+
+        it('and all access tokens of a connection', async () => {
+          const app = await newApp(suite.service, await newPerson(suite.service));
+          const { client, accessToken, refreshToken } = await connect(
+            suite.service,
+            await newPerson(suite.service, 1),
+            app,
+          );
+          await useUp(accessToken);
+          const refreshed = await oauth.refreshTokenGrant(client, refreshToken);
+          expect(refreshed.access_token).not.toBe(accessToken);
+          expect(await minted(refreshed.access_token)).toBe(429);
+        });
+      });
+    },
+  ],
+  { features: ['connected apps'], environment: { RATE_LIMIT_REQUESTS: '2' } },
 );

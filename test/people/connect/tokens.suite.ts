@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { AppAnswer } from '@sotto/contract/control/connect';
 import { usagePageSchema } from '@sotto/contract/control/usage';
-import { workspaceAnswerSchema, workspaceInvitationAnswerSchema } from '@sotto/contract/control/workspaces';
+import {
+  budgetAnswerSchema,
+  workspaceAnswerSchema,
+  workspaceInvitationAnswerSchema,
+} from '@sotto/contract/control/workspaces';
 import * as oauth from 'openid-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, bearer, redeem } from '../../kit/client.ts';
@@ -134,6 +138,41 @@ export const tokens: Concept = (suite) => {
       expect([await tag(owner, { tag: 'R&D' }), (await ofApp())?.tag]).toEqual([200, 'R&D']);
       expect([await tag(member, { tag: null }), (await ofApp())?.tag]).toEqual([403, 'R&D']);
       expect(await tag(owner, { tag: 'Sales', credit_limit_usd: null })).toBe(404);
+    });
+
+    /**
+     * The ticket names the tag that its charge counts for. If it named none, the budget of the tag would count the hold while the
+     * request runs, and then forget it. If the tag changes between the reading of the token and the mint, the key has a new generation,
+     * and the state refuses the mark.
+     */
+    it('counts in the budget of the tag of its key, also after the request has ended', async () => {
+      const { service } = suite;
+      const owner = await newPerson(service, 5);
+      const { accessToken } = await connect(service, owner, app);
+      const [grant] = await grantsOf(service, owner);
+      const send = async (method: string, path: string, body: object) => {
+        const answer = await owner.browser.ask(method, url(path), { body });
+        expect(answer.status).toBe(200);
+        return answer.json();
+      };
+      await send('PATCH', `/keys/${grant?.key_id}`, { tag: 'R&D' });
+      const budgets = `/workspaces/${grant?.workspace.id}/budgets`;
+      const set = async (limit_usd: number) =>
+        budgetAnswerSchema.parse(await send('PUT', budgets, { tag: 'R&D', limit_usd }));
+      const asked = async () => {
+        const { ticket } = (await post(url('/inference/tickets'), { model }, bearer(accessToken))).json as {
+          ticket: string;
+        };
+        return redeem(service, ticket, { model, max_tokens: 16 });
+      };
+      expect((await set(1)).spent_usd).toBe(0);
+      expect((await asked()).status).toBe(200);
+      await until(async () => (await set(1)).spent_usd > 0, 'the budget of the tag counts the charge');
+      // A ticket is minted while anything is left.
+      await set(Number(((await set(1)).spent_usd + 1e-9).toFixed(9)));
+      const refused = await asked();
+      expectError(refused, 402, 'insufficient_balance');
+      expect(refused.text).toContain("the tag's budget");
     });
 
     it('of a workspace of another person reads that workspace alone, and no balance', async () => {

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
-import { whileHeld } from '@sotto/test-servers';
+import type { CreateApp } from '@sotto/contract/control/connect';
+import { until, whileHeld } from '@sotto/test-servers';
+import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../accounts/ensure-account.ts';
+import { writeSettings } from '../billing/account-settings.ts';
+import { createApp } from '../connect/apps/app-store.ts';
 import { DueWork } from '../database/due-work.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { insertKey } from '../keys/key-store.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
+import { createPermission } from '../wallets/standing-permission.ts';
 import { setBudget } from '../workspaces/budget-store.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
 import { buildAccountDeletion, removeAccount } from './account-deletion.ts';
@@ -22,6 +27,14 @@ async function person() {
   await pool.query('insert into auth_user (id, name, email) values ($1, $1, $1)', [userId]);
   return { userId, ...(await createAccount(pool, { userId, name: 'x' })) };
 }
+
+const someApp: CreateApp = {
+  name: 'x',
+  homepage: 'https://x.example',
+  type: 'public',
+  redirect_uris: ['https://x.example/callback'],
+  scopes: ['openid'],
+};
 
 /** Gives an account this many keys, faster than one by one. */
 const makeKeys = (owner: { readonly accountId: string; readonly defaultWorkspaceId: string }, count: number) =>
@@ -175,6 +188,80 @@ describe('an account with many keys', () => {
       [create, () => removeAccount({ pool, projector, now: Date.now, onFailed: () => {} }, ann.userId), create],
     );
     expect((await left(ann.accountId)).active).toBe(0);
+  });
+
+  // The deletion has disabled the apps and removed the settings and the code that it saw, and has not committed. A request whose session
+  // was read before stores another one. The foreign key does not make it wait, so it must lock the account itself.
+  it('and what its owner stores in the same moment: an app, settings and a permission to withdraw', async () => {
+    const ann = await person();
+    const { accountId } = ann;
+    const sessionId = randomUUID();
+    await pool.query(
+      "insert into auth_session (id, token, user_id, expires_at) values ($1, $1, $2, now() + interval '1 day')",
+      [sessionId, ann.userId],
+    );
+    const store = () => [
+      createApp(pool, { accountId, maxima: usualMaxima }, someApp),
+      writeSettings(pool, accountId, { lowBalanceNusd: 1n, receiptDetails: undefined, auto: undefined }),
+      createPermission(pool, { accountId, sessionId, lots: 1, expiresAt: new Date(Date.now() + 60_000) }),
+    ];
+    let stored: readonly Promise<unknown>[] = [];
+    const isWaiting = async () => {
+      const { rows } = await pool.query<{ count: number }>(
+        `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+           and query like 'select from accounts%'`,
+      );
+      return rows[0]?.count === stored.length;
+    };
+    const [deletion] = await whileHeld<unknown>(
+      pool,
+      {
+        ...{ rows: 'select from auth_user where id = $1 for update', values: [ann.userId] },
+        waiting: 'delete from auth_user',
+        meanwhile: async () => {
+          stored = store();
+          await Promise.race([Promise.all(stored), until(isWaiting, 'all wait for the deletion')]);
+        },
+      },
+      [() => deleteAccount(pool, ann.userId, { month: '2026-01' })],
+    );
+    expect(deletion).toEqual({ accountId });
+    expect(await Promise.all(stored.map(endOf))).toEqual(['no_account', 'no_account', 'disabled']);
+    for (const table of ['connect_apps', 'billing_settings', 'credit_codes'])
+      expect((await pool.query(`select from ${table} where account_id = $1`, [accountId])).rowCount, table).toBe(0);
+  });
+
+  // A withdrawal has locked the permission and now needs the account. The deletion removes both. If it held the account while it waits for
+  // the permission, Postgres would end one of the two.
+  it('and a withdrawal of its credits: neither waits for the other', async () => {
+    const { userId, accountId } = await person();
+    await pool.query(
+      "insert into credit_codes (account_id, code_hash, expires_at, lots) values ($1, $2, now() + interval '1 day', 5)",
+      [accountId, randomUUID()],
+    );
+    const held = {
+      ...{ rows: 'select from credit_codes where account_id = $1 for update', values: [accountId], waiting: '' },
+      meanwhile: (withdrawal: pg.PoolClient) =>
+        withdrawal.query('select from accounts where id = $1 for update', [accountId]),
+    };
+    const remove = () => deleteAccount(pool, userId, { month: '2026-01' });
+    expect(await whileHeld<unknown>(pool, held, [remove])).toEqual([{ accountId }]);
+    expect((await pool.query('select from credit_codes where account_id = $1', [accountId])).rowCount).toBe(0);
+  });
+
+  // Disabling an app has locked it, and now needs the budgets of its keys. The deletion needs both, too.
+  it('and an app that its owner is disabling in the same moment: neither waits for the other', async () => {
+    const { userId, accountId, defaultWorkspaceId: workspaceId } = await person();
+    const place = { accountId, workspaceId, maxima: usualMaxima };
+    const { id: budgetId } = await done(setBudget(pool, place, { limitNusd: 1n }, Date.now()));
+    const { id: appId } = await done(createApp(pool, place, someApp));
+    const held = {
+      ...{ rows: 'select from connect_apps where id = $1 for update', values: [appId], waiting: '' },
+      meanwhile: (disabling: pg.PoolClient) =>
+        disabling.query('select from budgets where id = $1 for update', [budgetId]),
+    };
+    const remove = () => deleteAccount(pool, userId, { month: '2026-01' });
+    expect(await whileHeld<unknown>(pool, held, [remove])).toEqual([{ accountId }]);
   });
 
   it('and a budget that its owner is setting in the same moment: neither waits for the other', async () => {

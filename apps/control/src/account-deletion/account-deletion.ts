@@ -20,7 +20,7 @@ const answerWithinMs = 5_000;
 
 /**
  * Deletes the account of a user. Returns why it cannot be done, or undefined. When this resolves, no request is admitted for the
- * account. If it has so many keys that revoking them takes longer than five seconds, the task below revokes the others.
+ * account, unless the state was unavailable to this process: see `projectKeys`. If it has so many keys that revoking them takes longer than five seconds, the task below revokes the others.
  */
 export async function removeAccount(deps: DeletionDependencies, userId: string): Promise<string | undefined> {
   const deletion = await deleteAccount(deps.pool, userId, { month: monthOf(deps.now()) });
@@ -38,7 +38,10 @@ const sentences: Readonly<Record<DeletionObstacle['kind'], (obstacle: DeletionOb
     `Your workspace “${workspaceName}” has other members. Transfer it or remove them first`,
 };
 
-/** Tells the brokers of a deleted account and revokes its keys. Resolves after five seconds even if keys are left, which the task below revokes. */
+/**
+ * Tells the brokers of a deleted account and revokes its keys. Resolves after five seconds even if keys are left, which the task below
+ * revokes. If control alone cannot reach the state, brokers go on admitting requests until the projector has caught up. They are charged.
+ */
 export async function endDeleted(deps: DeletionDependencies, accountId: string): Promise<void> {
   await deps.projector.account(accountId).catch(unlessUnavailable);
   const ending = (async () => {

@@ -51,6 +51,11 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
        order by id for update`,
       [userId, invitations.map(({ workspace_id }) => workspace_id)],
     );
+    // A withdrawal locks the permission before the account, too.
+    await client.query(
+      'select from credit_codes where account_id = (select id from accounts where user_id = $1) for update',
+      [userId],
+    );
     // Bookings and orders lock the account, too. A row that refers to the account may be inserted meanwhile.
     const locked = await client.query<{ id: string }>('select id from accounts where user_id = $1 for no key update', [
       userId,
@@ -58,6 +63,8 @@ export async function deleteAccount(pool: pg.Pool, userId: string, { month, by }
     const [account] = locked.rows;
     if (account === undefined) return { obstacle: { kind: 'deleted' } };
     const of = [account.id];
+    // Whoever disables an app locks it before the budgets of its keys.
+    await client.query('select from connect_apps where account_id = $1 order by id for update', of);
     // A query of its own: one that waits for the lock does not see the order that was placed meanwhile.
     const { rows } = await client.query<{ is_operator: boolean; is_paying: boolean }>(
       `select exists (select from operators where user_id = $1) as is_operator,

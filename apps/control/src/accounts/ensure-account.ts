@@ -82,23 +82,3 @@ export async function findAccount(
     }
   );
 }
-
-/** Removes one domain's rights from an account, within the claim's transaction. Returns the ids of the revoked keys. */
-export type ClaimStep = (client: pg.PoolClient, userId: string) => Promise<readonly string[]>;
-
-/**
- * Gives an account to the owner of its address, after a person who never verified the address may have used it. That
- * person loses all keys, apps, memberships and invitations. Money, usage and settings stay. Returns the ids of the
- * revoked keys, for the projector.
- */
-export async function claimAccount(
-  pool: pg.Pool,
-  userId: string,
-  steps: readonly ClaimStep[],
-): Promise<readonly string[]> {
-  return inTransaction(pool, async (client) => {
-    const keyIds: string[] = [];
-    for (const step of steps) keyIds.push(...(await step(client, userId)));
-    return keyIds;
-  });
-}

@@ -1,8 +1,11 @@
 import type { BillingSettingsAnswer } from '@sotto/contract/control/billing';
 import { nusdToUsd } from '@sotto/money';
 import type pg from 'pg';
+import { keepAccount, type NoAccount } from '../accounts/keep-account.ts';
 import type { billingSettings } from '../database/billing-schema.ts';
 import type { SqlRow } from '../database/columns.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { type Refused, refused } from '../database/refused.ts';
 import type { accounts } from '../database/schema.ts';
 import type { ControlEvents } from '../events.ts';
 import { spentThisMonth } from './auto-top-up/auto-top-up.ts';
@@ -13,27 +16,33 @@ import type { RequestedSettings } from './requested-settings.ts';
  * Replaces the settings that are given. Saving auto top-up resumes it if it is paused. Who corrects an address changes
  * nothing else, so that an old page cannot switch auto top-up on again.
  */
-export async function writeSettings(pool: pg.Pool, accountId: string, requested: RequestedSettings): Promise<void> {
-  const { lowBalanceNusd, auto, receiptDetails } = requested;
-  await pool.query(
-    `insert into billing_settings (account_id, low_balance_nusd, auto_enabled, auto_threshold_nusd, auto_package_id,
+export const writeSettings = (
+  pool: pg.Pool,
+  accountId: string,
+  { lowBalanceNusd, auto, receiptDetails }: RequestedSettings,
+): Promise<Refused<NoAccount> | undefined> =>
+  inTransaction(pool, async (client) => {
+    if (!(await keepAccount(client, accountId))) return refused('no_account');
+    await client.query(
+      `insert into billing_settings (account_id, low_balance_nusd, auto_enabled, auto_threshold_nusd, auto_package_id,
        auto_monthly_limit_nusd, receipt_details) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (account_id) do update set ${given('low_balance_nusd', '$8')}, ${given('receipt_details', '$9')},
        ${['auto_enabled', 'auto_threshold_nusd', 'auto_package_id', 'auto_monthly_limit_nusd', 'auto_paused'].map((name) => given(name, '$10')).join(', ')}`,
-    [
-      accountId,
-      lowBalanceNusd ?? null,
-      auto?.enabled ?? false,
-      auto?.thresholdNusd ?? null,
-      auto?.packageId ?? null,
-      auto?.monthlyLimitNusd ?? null,
-      receiptDetails ?? null,
-      lowBalanceNusd !== undefined,
-      receiptDetails !== undefined,
-      auto !== undefined,
-    ],
-  );
-}
+      [
+        accountId,
+        lowBalanceNusd ?? null,
+        auto?.enabled ?? false,
+        auto?.thresholdNusd ?? null,
+        auto?.packageId ?? null,
+        auto?.monthlyLimitNusd ?? null,
+        receiptDetails ?? null,
+        lowBalanceNusd !== undefined,
+        receiptDetails !== undefined,
+        auto !== undefined,
+      ],
+    );
+    return undefined;
+  });
 
 /** Assigns a column if it was given. A new row has no `auto_paused`, so giving auto top-up clears it. */
 const given = (name: string, isGiven: string): string =>

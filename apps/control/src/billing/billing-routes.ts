@@ -44,7 +44,9 @@ export function serveBilling(
       if (!isPrepaid && body.auto_top_up != null) throw nothingIsSold();
       const requested = readRequestedSettings(plan, body);
       if (requested.auto?.enabled === true) await requireSavedCard(cards, accountId);
-      await writeSettings(pool, accountId, requested);
+      orError(await writeSettings(pool, accountId, requested), {
+        no_account: () => new ServiceError('unauthenticated'),
+      });
       return readSettings(pool, accountId, at());
     },
   });

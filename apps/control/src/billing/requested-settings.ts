@@ -1,6 +1,7 @@
 import type { BillingSettings } from '@sotto/contract/control/billing';
-import { type Nusd, nusdToUsd, orderTotal, usdToNusd } from '@sotto/money';
+import { type Nusd, nusdToUsd, orderTotal } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
+import { readUsd } from '../serve/read-usd.ts';
 import type { BillingPlan } from './billing-plan.ts';
 import { RailError, type SavedCards } from './rails/rail.ts';
 
@@ -24,7 +25,7 @@ export function readRequestedSettings(
   plan: BillingPlan,
   { low_balance_usd: low, auto_top_up: auto, receipt_details: receiptDetails }: BillingSettings,
 ): RequestedSettings {
-  const lowBalanceNusd = low == null ? low : readAmount(low, 'low_balance_usd');
+  const lowBalanceNusd = low == null ? low : readUsd('low_balance_usd', low);
   if (auto == null) return { lowBalanceNusd, auto, receiptDetails };
   const invalid = (param: string, message: string) =>
     new ServiceError('invalid_request', { message, param: `auto_top_up.${param}` });
@@ -32,8 +33,8 @@ export function readRequestedSettings(
   if (bought === undefined) {
     throw invalid('package_id', '`auto_top_up.package_id` must be a package of `/v1/billing/catalog`.');
   }
-  const thresholdNusd = readAmount(auto.threshold_usd, 'auto_top_up.threshold_usd');
-  const monthlyLimitNusd = readAmount(auto.monthly_limit_usd, 'auto_top_up.monthly_limit_usd');
+  const thresholdNusd = readUsd('auto_top_up.threshold_usd', auto.threshold_usd);
+  const monthlyLimitNusd = readUsd('auto_top_up.monthly_limit_usd', auto.monthly_limit_usd);
   if (thresholdNusd > bought.amountNusd) {
     const most = nusdToUsd(bought.amountNusd);
     // Otherwise the balance could stay below the threshold after a top-up, and the next would follow at once.
@@ -48,12 +49,6 @@ export function readRequestedSettings(
   }
   const { enabled } = auto;
   return { lowBalanceNusd, receiptDetails, auto: { enabled, thresholdNusd, packageId: bought.id, monthlyLimitNusd } };
-}
-
-function readAmount(usd: number, param: string): Nusd {
-  const nusd = usdToNusd(usd);
-  if (nusd !== undefined) return nusd;
-  throw new ServiceError('invalid_request', { message: `\`${param}\` takes at most nine decimals.`, param });
 }
 
 /** Throws if auto top-up does not have a card to charge. */

@@ -79,7 +79,10 @@ function serveApps(serve: Serve, { pool, projector, origin, maxima }: ConnectDep
 
     'POST /v1/connect/apps': async ({ caller, body }) => {
       refuseOwnAddresses(origin, body);
-      return orError(await createApp(pool, { accountId: caller.accountId, maxima }, body), maximumErrors);
+      return orError(await createApp(pool, { accountId: caller.accountId, maxima }, body), {
+        ...maximumErrors,
+        no_account: () => new ServiceError('unauthenticated'),
+      });
     },
 
     'PATCH /v1/connect/apps/{id}': async ({ caller: { accountId }, params, body }) => {

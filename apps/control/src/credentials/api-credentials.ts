@@ -155,11 +155,12 @@ export function assertScope({ scopes }: PresentedToken, needed: AppScope): void 
   throw new ServiceError('insufficient_scope', { message: `The access token lacks the scope \`${needed}\`.` });
 }
 
-/** Returns the account of a valid key or access token. Undefined for any other bearer. */
-async function accountOfBearer({ pool, findAccessToken }: ApiCredentials, secret: string): Promise<string | undefined> {
-  const key = apiKeyKind(secret) === undefined ? (await findAccessToken?.(secret))?.key : await findKey(pool, secret);
-  return key?.accountId;
-}
+/** Returns the valid key of a bearer, or the key of its access token. Undefined for any other bearer. */
+const keyOfBearer = async (
+  { pool, findAccessToken }: ApiCredentials,
+  secret: string,
+): Promise<PresentedKey | undefined> =>
+  apiKeyKind(secret) === undefined ? (await findAccessToken?.(secret))?.key : findKey(pool, secret);
 
 const closedMessages = {
   disabled: 'The API key is disabled. Enable it in the dashboard, or use another.',
@@ -216,9 +217,11 @@ export const verifyCredentials =
   (credentials: ApiCredentials, auth: Auth): VerifyCredentials =>
   async (request) => {
     const secret = bearerToken(request);
-    const account = secret === undefined ? undefined : await accountOfBearer(credentials, secret);
-    if (secret !== undefined && account !== undefined)
-      return { id: bearerId(secret), kind: 'bearer', owner: `account:${account}` };
+    const key = secret === undefined ? undefined : await keyOfBearer(credentials, secret);
+    if (secret !== undefined && key !== undefined) {
+      const counter = `key:${key.keyId}`;
+      return { id: bearerId(secret), counter, kind: 'bearer', owner: `account:${key.accountId}` };
+    }
     const id = sessionIdOf(request);
     const session = id === undefined ? undefined : await readSession(auth, request.headers);
     if (id === undefined || session === undefined) return undefined;
@@ -226,5 +229,10 @@ export const verifyCredentials =
       session.userId,
     ]);
     // The first request of a new user creates the account.
-    return { id, kind: 'session', owner: rows[0] === undefined ? `user:${session.userId}` : `account:${rows[0].id}` };
+    return {
+      id,
+      counter: id,
+      kind: 'session',
+      owner: rows[0] === undefined ? `user:${session.userId}` : `account:${rows[0].id}`,
+    };
   };

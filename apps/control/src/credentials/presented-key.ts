@@ -11,7 +11,7 @@ export interface PresentedKey {
   readonly accountId: string;
   readonly workspaceId: string;
   /** Undefined: it has no tag. */
-  readonly tagId?: string | undefined;
+  readonly tagId: string | undefined;
   readonly walletId: string;
   /** Of the key and of its workspace's preferences: `generationOf`. */
   readonly generation: string;

@@ -230,7 +230,7 @@ async function lockKey(
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
   // In a statement after the lock, because it may have been changed while this waited.
   const found = await client.query<SqlRow<typeof apiKeys> & { counts: boolean }>(
-    `select *, ${keyCounts} as counts from api_keys where id = $1`,
+    `select k.*, ${keyCounts} as counts from api_keys k join workspaces w on w.id = k.workspace_id where k.id = $1`,
     [keyId],
   );
   const [present] = found.rows;

@@ -4,9 +4,9 @@ import type { KeyKind } from '@sotto/state';
 import { allowsModel, autoModelId, matchesAny, ServiceError } from '@sotto/wire';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { counted } from '../counted.ts';
+import { readUsd } from '../serve/read-usd.ts';
 import type { WorkspacePolicy } from '../workspaces/policy.ts';
 import type { KeyChange } from './key-store.ts';
-import { readLimit } from './read-limit.ts';
 
 export type SentRules = Omit<UpdateKey, 'name' | 'disabled'>;
 
@@ -39,7 +39,7 @@ export function readRules(
   const refuse = (param: keyof SentRules, message: string): never => {
     throw new ServiceError('invalid_request', { message: `\`${param}\` ${message}`, param });
   };
-  const creditLimitNusd = readLimit(credit_limit_usd);
+  const creditLimitNusd = credit_limit_usd == null ? credit_limit_usd : readUsd('credit_limit_usd', credit_limit_usd);
   const { maxKeyLimitNusd: mostNusd, maxKeyDays } = policy;
   if (kind === 'inference' && mostNusd !== null && creditLimitNusd != null && creditLimitNusd > mostNusd) {
     refuse(

@@ -16,7 +16,9 @@ function world({ maxFailures = 1000 } = {}) {
       const key = (headers.authorization ?? '').replace('Bearer ', '');
       lookups.push(key);
       if (key === 'away') throw new Error('the database is away');
-      return key.startsWith('valid-') ? { id: bearerId(key), kind: 'bearer', owner: 'account' } : undefined;
+      return key.startsWith('valid-')
+        ? { id: bearerId(key), counter: key, kind: 'bearer', owner: 'account' }
+        : undefined;
     },
     maxFailures,
     () => now,

@@ -1,22 +1,32 @@
 import type { Maxima, MaximumName } from '@sotto/contract';
 import type pg from 'pg';
+import { heldExpiry } from '../database/held-rules.ts';
 import { Refused } from '../database/refused.ts';
 
 const countsYet = (column: string): string => `(${column} is null or ${column} > now() - interval '1 day')`;
 
-/** SQL: whether a key that is not revoked counts. An expired one may be prolonged, and then takes a place again. */
-export const keyCounts = countsYet('expires_at');
+/**
+ * SQL: whether the key `k` of the workspace `w` counts, unless it is revoked. An expired one may be prolonged, and then takes a place
+ * again. A looser policy may give keys back beyond the maximum.
+ */
+export const keyCounts = countsYet(heldExpiry);
+
+/**
+ * SQL: whether the budget `b` counts. A removed one stays as a row. So it counts until a day after its removal reached the state, or
+ * setting and removing budgets in turn would create any number of rows.
+ */
+export const budgetCounts = `(not b.is_default and (b.limit_nusd is not null or b.projected_version < b.version or ${countsYet('b.projected_at')}))`;
 
 /**
  * SQL that counts what the account `$1` has. Ended things count for a day, so that creating and ending them in turn is bounded too.
  * Revoked keys count only against the member `$2` who created them, so that a member cannot use up the owner's keys for a day.
  */
 const counts: Readonly<Record<MaximumName, string>> = {
-  keys: `select count(*) from api_keys where account_id = $1 and ${keyCounts}
-    and (revoked_at is null or created_by = $2 and ${countsYet('revoked_at')})`,
+  keys: `select count(*) from api_keys k join workspaces w on w.id = k.workspace_id where k.account_id = $1 and ${keyCounts}
+    and (k.revoked_at is null or k.created_by = $2 and ${countsYet('k.revoked_at')})`,
   workspaces: `select count(*) from workspaces where account_id = $1 and ${countsYet('deleted_at')}`,
   budgets: `select count(*) from budgets b join workspaces w on w.id = b.workspace_id
-    where w.account_id = $1 and w.deleted_at is null and b.limit_nusd is not null and not b.is_default`,
+    where w.account_id = $1 and ${budgetCounts}`,
   apps: `select count(*) from connect_apps where account_id = $1 and ${countsYet('disabled_at')}`,
   invitations: `select count(*) from workspace_invitations i join workspaces w on w.id = i.workspace_id
     where w.account_id = $1 and w.deleted_at is null and i.expires_at > now()`,

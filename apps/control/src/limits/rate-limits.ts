@@ -23,7 +23,7 @@ interface RouteLimit {
   /** Requests per minute, counted for this route alone. */
   readonly max: number;
   /**
-   * Default: by account. `key`: by credential, as inference is. `address`: even if the request has a credential. `nothing`: the route
+   * Default: by account. `key`: by key, as inference is, or by session. `address`: even if the request has a credential. `nothing`: the route
    * has no limit.
    */
   readonly by?: 'key' | 'address' | 'nothing';
@@ -101,7 +101,7 @@ export async function registerRateLimits(
     const address = networkOf(request.ip);
     const credential = byAddress ? undefined : await credentials.find(request, address);
     if (credential !== undefined) app.requestBodies.countBy(request, { id: credential.owner });
-    const counted = config.limit?.by === 'key' ? credential?.id : credential?.owner;
+    const counted = config.limit?.by === 'key' ? credential?.counter : credential?.owner;
     const caller = counted ?? `address:${address}`;
     // Requests without a credential share one count over all routes that do not demand a count by address.
     const own = credential !== undefined || byAddress ? config.limit : undefined;

@@ -4,6 +4,8 @@ import { credentialIdsOf } from './credential-ids.ts';
 export interface VerifiedCredential {
   /** Its id for limits, which contains only a hash. */
   readonly id: string;
+  /** What a limit by key counts it as. The secrets of a key are one, and so are the access tokens of a grant. */
+  readonly counter: string;
   readonly kind: 'bearer' | 'session';
   /** Its account. One account may have many credentials. */
   readonly owner: string;

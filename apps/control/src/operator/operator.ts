@@ -6,7 +6,6 @@ import {
   operatorOrderPageSchema,
   type ProviderListAnswer,
 } from '@sotto/contract/control/operator';
-import { type Nusd, usdToNusd } from '@sotto/money';
 import { monthOf } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
@@ -27,6 +26,7 @@ import type { Projector } from '../projection/projector.ts';
 import { sendCsv, wantsCsv } from '../serve/csv.ts';
 import { notFound } from '../serve/not-found.ts';
 import { wholePages } from '../serve/page-cursor.ts';
+import { readUsd } from '../serve/read-usd.ts';
 import type { Serve } from '../serve/serve.ts';
 import type { SignUpPolicy } from '../sessions/sign-up-policy.ts';
 import { dateOf, dayRange } from '../usage/day-range.ts';
@@ -116,7 +116,7 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
     },
 
     'POST /v1/operator/accounts/{id}/credit': async ({ caller, params: { id }, body }) => {
-      const amountNusd = readAmount(body.amount_usd, 1n, 'an amount above 0 with at most nine decimals');
+      const amountNusd = readUsd('amount_usd', body.amount_usd);
       const credit = { accountId: id, amountNusd, actor: as(caller) };
       const credited = await creditAsOperator(pool, { ...credit, reference: body.reference });
       if (orError(credited, accountErrors).outcome !== 'credited')
@@ -129,8 +129,7 @@ function serveOperator(serve: Serve, deps: OperatorDependencies): void {
       return read(id);
     },
     'PUT /v1/operator/accounts/{id}/monthly-grant': async ({ caller, params: { id }, body: { amount_usd: usd } }) => {
-      const takes = 'an amount of at least 0 with at most nine decimals, or null';
-      const amountNusd = usd === null ? undefined : readAmount(usd, 0n, takes);
+      const amountNusd = usd === null ? undefined : readUsd('amount_usd', usd);
       if (!(await setMonthlyGrant(pool, { accountId: id, amountNusd, actor: as(caller) }))) throw notFound('account');
       await grants.giveTo(id).catch((error: unknown) => deps.events.taskFailed('monthly grants', error));
       return read(id);
@@ -229,10 +228,3 @@ const exportedProvider = ({ ttft_ms: ttft, ...provider }: ProviderListAnswer['da
   ttft_ms_p50: ttft?.p50 ?? null,
   ttft_ms_p90: ttft?.p90 ?? null,
 });
-
-/** Converts `amount_usd`. Throws `invalid_request` for an amount that the ledger cannot hold or that is below `least`. */
-function readAmount(usd: number, least: Nusd, takes: string): Nusd {
-  const nusd = usdToNusd(usd);
-  if (nusd !== undefined && nusd >= least) return nusd;
-  throw new ServiceError('invalid_request', { message: `\`amount_usd\` takes ${takes}.`, param: 'amount_usd' });
-}

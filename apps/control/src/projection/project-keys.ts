@@ -36,14 +36,15 @@ export async function changeKeys(
 }
 
 /**
- * Projects changed keys. When this resolves, every broker knows them. If the state is unavailable, brokers reject
- * requests anyway, and the projector catches up once it is back.
+ * Projects changed keys. When this resolves, every broker knows them, unless the state was unavailable to this process. A state that is
+ * down admits no request. If control alone cannot reach it, brokers still admit requests of revoked keys. Either way, the projector
+ * catches up once control reaches the state again.
  */
 export async function projectKeys(projector: Pick<Projector, 'keys'>, keyIds: readonly string[]): Promise<void> {
   await projector.keys(keyIds).catch(unlessUnavailable);
 }
 
-/** Projects the preferences of a workspace. When this resolves, every broker knows them, or no request is admitted. */
+/** Projects the preferences of a workspace. The same holds as for `projectKeys`: brokers may still go by those of before. */
 export async function projectPreferences(
   projector: Pick<Projector, 'preferences'>,
   workspaceId: string,
@@ -51,7 +52,7 @@ export async function projectPreferences(
   await projector.preferences(workspaceId).catch(unlessUnavailable);
 }
 
-/** Projects the budgets of a workspace. When this resolves, they are enforced, or no request is admitted. */
+/** Projects the budgets of a workspace. The same holds as for `projectKeys`: brokers may still enforce those of before. */
 export async function projectBudgets(projector: Pick<Projector, 'budgets'>, workspaceId: string): Promise<void> {
   await projector.budgets(workspaceId).catch(unlessUnavailable);
 }

@@ -82,21 +82,25 @@ export class Projector {
     }
   }
 
-  /** Projects the budgets of a workspace from Postgres. */
+  /** Projects the budgets of a workspace that have changed since their last projection. */
   async budgets(workspaceId: string): Promise<void> {
-    const { rows } = await this.#deps.pool.query<BudgetRow>(`${budgetQuery} where b.workspace_id = $2`, [
-      oldestMonth(Date.now()),
-      workspaceId,
-    ]);
+    const { rows } = await this.#deps.pool.query<BudgetRow>(
+      `${budgetQuery} where b.workspace_id = $2 and b.projected_version < b.version`,
+      [oldestMonth(Date.now()), workspaceId],
+    );
     for (const row of rows) await this.#putBudget(row, true);
   }
 
-  /** Removes the budgets that a workspace had while another account paid for it. No key names them any more. */
+  /**
+   * Removes the budgets that a workspace had while another account paid for it. No key names them any more. The removal of a budget may
+   * have been projected since then, to the present account. So this reads those that were removed of late, too.
+   */
   async forgetBudgets(workspaceId: string, formerPayerId: string): Promise<void> {
     const { pool, state } = this.#deps;
     const { rows } = await pool.query<BudgetOwner & SqlRow<typeof budgets, 'version'> & { wallet_id: string }>(
       `select b.workspace_id, b.member_id, b.key_id, b.tag_id, b.version, a.id as account_id, a.wallet_id
-       from budgets b join accounts a on a.id = $2 where b.workspace_id = $1`,
+       from budgets b join accounts a on a.id = $2 where b.workspace_id = $1
+         and (b.limit_nusd is not null or b.projected_version < b.version or b.projected_at > now() - interval '1 day')`,
       [workspaceId, formerPayerId],
     );
     for (const row of rows) {

@@ -61,7 +61,7 @@ export async function requireUsageReader(
   if (token !== undefined) {
     assertScope(token, 'usage:read');
     const { accountId, workspaceId: own } = token.key;
-    if (workspaceId === undefined || workspaceId.toLowerCase() === own) {
+    if (workspaceId === undefined || workspaceId === own) {
       return { accountId, workspaceId: own, readerId: token.grantedBy, role: 'viewer', isApp: true };
     }
     throw new ServiceError('forbidden', {
@@ -93,7 +93,7 @@ export function requireKeyReader(
 ): void {
   if (groups.includes('member_id') || groups.includes('tag') || memberId !== undefined || tag !== undefined)
     refuseApp(isApp);
-  if (groups.includes('member_id') || (memberId !== undefined && memberId.toLowerCase() !== readerId))
+  if (groups.includes('member_id') || (memberId !== undefined && memberId !== readerId))
     assertMay(role, 'readAllRequests');
 }
 

@@ -22,8 +22,8 @@ export type NotPermitted = { readonly why: 'signed_out' } | { readonly why: 'dis
  *
  * Interleavings: disabling an account locks it and then deletes its sessions. A password reset deletes the sessions and then the
  * permission. The account and the session of the request are locked here before the permission is stored. So a disabling or a reset that
- * is first leaves no session, and one that is second waits, and a reset then deletes this permission. A withdrawal locks the permission
- * before the account, and so does this.
+ * is first leaves no session, and one that is second waits, and a reset then deletes this permission. A deletion waits for this or is
+ * seen by it, too. The permission is locked before the account, as by a withdrawal and a deletion.
  */
 export const createPermission = (
   pool: pg.Pool,
@@ -31,7 +31,7 @@ export const createPermission = (
 ): Promise<string | Refused<NotPermitted>> =>
   inTransaction(pool, async (client) => {
     await client.query('select from credit_codes where account_id = $1 for update', [accountId]);
-    const enabled = 'select from accounts where id = $1 and disabled_at is null for key share';
+    const enabled = 'select from accounts where id = $1 and disabled_at is null for share';
     if ((await client.query(enabled, [accountId])).rowCount === 0) return refused('disabled');
     const session = await client.query('select from auth_session where id = $1 for key share', [sessionId]);
     if (session.rowCount === 0) return refused('signed_out');

@@ -8,6 +8,7 @@ import { type WorkspaceRole, workspaceRoles } from '@sotto/contract/control/work
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { hashSecret } from '@sotto/state';
 import type pg from 'pg';
+import { keepAccount, type NoAccount } from '../accounts/keep-account.ts';
 import { byAccount, recordAct } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
@@ -29,6 +30,7 @@ interface Offer {
   workspace_id: string;
   workspace: string;
   owner_id: string;
+  inviter_id: string;
   email: string;
   role: WorkspaceRole;
   invited_by: string | null;
@@ -43,7 +45,7 @@ export function listWaiting(
   { page, now }: { readonly page: PageQuery; readonly now: number },
 ): Promise<{ data: WaitingInvitationAnswer[]; next_cursor: string | null }> {
   const list = {
-    select: `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    select: `${selectOffers} where i.email = $1 and i.expires_at > $2 and ${stands}`,
     values: [email.toLowerCase(), new Date(now)],
     at: 'i.created_at',
     id: 'i.id',
@@ -64,7 +66,7 @@ export async function previewInvitation(
   now: number,
 ): Promise<InvitationPreview | Refused<{ readonly why: 'no_invitation' }>> {
   const { rows } = await pool.query<Offer>(
-    `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    `${selectOffers} where i.token_hash = $1 and i.expires_at > $2 and ${stands}`,
     [hashSecret(token), new Date(now)],
   );
   const [offer] = rows;
@@ -99,24 +101,23 @@ export async function acceptInvitation(
   pool: pg.Pool,
   invited: Invited,
   { maxima, now }: { readonly maxima: Maxima; readonly now: number },
-): Promise<Accepted | Refused<NoOffer | AtMaximum | { readonly why: 'no_account' } | { readonly why: 'own' }>> {
+): Promise<Accepted | Refused<NoOffer | AtMaximum | NoAccount | { readonly why: 'own' }>> {
   return inTransaction(pool, async (client) => {
     const offer = await useOffer(client, invited, now);
     if (offer instanceof Refused) return offer;
     // A deletion of the account waits until this is stored, or was before it. Locked after the workspace, as everywhere.
-    const { rowCount } = await client.query('select 1 from accounts where id = $1 and deleted_at is null for share', [
-      invited.accountId,
-    ]);
-    if (rowCount === 0) return refused('no_account');
+    if (!(await keepAccount(client, invited.accountId))) return refused('no_account');
     const place = [offer.workspace_id, invited.accountId];
     if (offer.owner_id === invited.accountId) return refused('own');
     if (offer.role !== 'owner') {
-      // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does.
+      // An invitation can only raise a role. Lowering one also revokes keys, which `changeRole` does. The same role becomes one that a
+      // person gave, unless that person is the member, as in `changeRole`.
       await client.query(
         `insert into workspace_members as present (workspace_id, account_id, role) values ($1, $2, $3)
          on conflict (workspace_id, account_id) do update set role = excluded.role, by_group = false
-         where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)`,
-        [...place, offer.role, workspaceRoles],
+         where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)
+           or excluded.role = present.role and $5`,
+        [...place, offer.role, workspaceRoles, offer.inviter_id !== invited.accountId],
       );
     }
     const keyIds =
@@ -166,7 +167,9 @@ async function handOver(
   ]);
   await client.query("delete from workspace_invitations where workspace_id = $1 and role = 'owner'", [workspaceId]);
   // The budgets move to the wallet of the new owner.
-  await client.query('update budgets set version = version + 1 where workspace_id = $1', [workspaceId]);
+  await client.query('update budgets set version = version + 1 where workspace_id = $1 and limit_nusd is not null', [
+    workspaceId,
+  ]);
   return revokeWorkspaceKeys(client, workspaceId);
 }
 
@@ -183,7 +186,10 @@ async function useOffer(client: pg.PoolClient, invited: Invited, now: number): P
   return offer;
 }
 
-const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, i.email, i.role,
+/** SQL: whether the workspace is there, and the inviter may still act. Sign-up asks the same of an invitation (`sign-up-policy.ts`). */
+const stands = '(w.deleted_at is null and a.disabled_at is null)';
+
+const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, a.id as inviter_id, i.email, i.role,
     u.email as invited_by, i.created_at, i.expires_at
   from workspace_invitations i join workspaces w on w.id = i.workspace_id
   join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id`;
@@ -195,7 +201,7 @@ async function findOffer(
 ): Promise<Offer | Refused<NoOffer>> {
   const [column, value] = 'token' in by ? ['i.token_hash', hashSecret(by.token)] : ['i.id', by.id];
   const { rows } = await client.query<Offer>(
-    `${selectOffers} where ${column} = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    `${selectOffers} where ${column} = $1 and i.expires_at > $2 and ${stands}`,
     [value, new Date(now)],
   );
   const [offer] = rows;

@@ -5,17 +5,16 @@ import { monthAfter, monthOf } from '@sotto/state';
 import type pg from 'pg';
 import { type Act, byAccount, recordAct } from '../audit-log/record-act.ts';
 import type { SqlRow } from '../database/columns.ts';
-import { inTransaction } from '../database/in-transaction.ts';
 import { Refused, refused } from '../database/refused.ts';
 import type { budgets, workspaces } from '../database/schema.ts';
 import { moveAlerts } from '../ledger/budget-alerts.ts';
 import { largestSum, scopeOf, spentOf } from '../ledger/budget-months.ts';
 import { lockAccount } from '../ledger/post-transaction.ts';
 import { tagIdOf } from '../ledger/tag-id.ts';
-import { type AtMaximum, atMaximum, type Creation } from '../limits/maximum.ts';
+import { type AtMaximum, atMaximum, budgetCounts, type Creation } from '../limits/maximum.ts';
 import { oldestFirst, type PageQuery } from '../serve/page-cursor.ts';
 import { followDefault } from './budget-settings.ts';
-import { accessWorkspace, lockWorkspace, type NoAccess } from './workspace-access.ts';
+import { accessWorkspace, inWorkspace, type NoAccess } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
 
 type Row = SqlRow<
@@ -58,20 +57,17 @@ export async function setBudget(
   { limitNusd, memberId, keyId, tag }: NewBudget,
   now: number,
 ): Promise<BudgetAnswer | Refused<NoAccess | AtMaximum | { readonly why: 'no_member' } | { readonly why: 'no_key' }>> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
-    if (workspace instanceof Refused) return workspace;
-    const { id: workspaceId, accountId } = workspace;
+  return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, { id: workspaceId, accountId }) => {
     // A booking locks accounts in this order, too. The row of a member’s budget locks the member’s account.
     for (const id of [...new Set([accountId, memberId ?? accountId])].sort()) await lockAccount(client, id);
     if (memberId !== undefined && !(await isMember(client, { workspaceId, accountId, memberId })))
       return refused('no_member');
     if (keyId !== undefined && !(await hasKey(client, { workspaceId, accountId, keyId }))) return refused('no_key');
     const limited = [workspaceId, memberId ?? null, keyId ?? null, tagIdOf(workspaceId, tag ?? null) ?? null];
-    // Only a budget that is not there yet counts as another one.
+    // Only a budget that does not count yet is another one.
     const present = await client.query(
-      `select 1 from budgets where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
-         and tag_id is not distinct from $4 and limit_nusd is not null and not is_default`,
+      `select 1 from budgets b where workspace_id = $1 and member_id is not distinct from $2 and key_id is not distinct from $3
+         and tag_id is not distinct from $4 and ${budgetCounts}`,
       limited,
     );
     const full =
@@ -109,10 +105,7 @@ export async function removeBudget(
   budgetId: string,
   now: number,
 ): Promise<Refused<NoAccess | { readonly why: 'no_budget' } | { readonly why: 'default_budget' }> | undefined> {
-  return inTransaction(pool, async (client) => {
-    const workspace = await lockWorkspace(client, { ...caller, action: 'setBudgets' });
-    if (workspace instanceof Refused) return workspace;
-    const { id } = workspace;
+  return inWorkspace(pool, { ...caller, action: 'setBudgets' }, async (client, { id }) => {
     const { rows } = await client.query<ToldBudget & Pick<Row, 'is_default'>>(
       'select id, member_id, key_id, tag_id, limit_nusd, is_default from budgets where id = $1 and workspace_id = $2 and limit_nusd is not null',
       [budgetId, id],
@@ -163,12 +156,16 @@ async function isMember(
   return found.rowCount === 1;
 }
 
+/**
+ * Whether the key is active, and stays so until this transaction ends. Whoever ends a grant revokes its key without the workspace's lock,
+ * and then removes its budgets, of which it would not see the new one. A booking may go on.
+ */
 async function hasKey(
   client: pg.PoolClient,
   { workspaceId, accountId, keyId }: { workspaceId: string; accountId: string; keyId: string },
 ): Promise<boolean> {
   const found = await client.query(
-    'select 1 from api_keys where id = $1 and workspace_id = $2 and account_id = $3 and revoked_at is null',
+    'select 1 from api_keys where id = $1 and workspace_id = $2 and account_id = $3 and revoked_at is null for key share',
     [keyId, workspaceId, accountId],
   );
   return found.rowCount === 1;

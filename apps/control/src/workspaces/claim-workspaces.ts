@@ -6,7 +6,7 @@ import { endMembership } from './member-store.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 
 /**
- * Removes all members and invitations from the workspaces of a claimed account, and the account from all other
+ * Removes all members, invitations and webhooks from the workspaces of a claimed account, and the account from all other
  * workspaces. Revokes the keys of both. Returns their ids.
  */
 export async function claimWorkspaces(client: pg.PoolClient, userId: string): Promise<readonly string[]> {
@@ -25,9 +25,11 @@ export async function claimWorkspaces(client: pg.PoolClient, userId: string): Pr
       [workspaceId],
     );
     await client.query('delete from workspace_invitations where workspace_id = $1', [workspaceId]);
+    const webhooks = await client.query('delete from workspace_webhooks where workspace_id = $1', [workspaceId]);
     const shared = { actor: byAccount(ownerId), workspaceId };
     await recordActs(client, [
       ...members.rows.map(({ account_id: accountId }) => ({ ...shared, act: 'member_removed', accountId }) as const),
+      ...(webhooks.rowCount === 0 ? [] : [{ ...shared, act: 'webhook_removed' } as const]),
       ...revoked.map((key_id) => ({ ...shared, act: 'key_revoked', details: { key_id } }) as const),
     ]);
   }

@@ -1,7 +1,6 @@
 import type { Maxima } from '@sotto/contract';
 import type { WorkspaceRole } from '@sotto/contract/control/workspace-role';
 import { workspaceContracts } from '@sotto/contract/control/workspaces';
-import { type Nusd, usdToNusd } from '@sotto/money';
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { orError } from '../database/refused.ts';
@@ -12,6 +11,7 @@ import { type Mail, type Mailer, mailOf, oneLine } from '../mail/mail.ts';
 import { projectBudgets, projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { notFound } from '../serve/not-found.ts';
+import { readUsd } from '../serve/read-usd.ts';
 import type { Serve } from '../serve/serve.ts';
 import { readBudgetSettings, setBudgetSettings } from './budget-settings.ts';
 import { listBudgets, removeBudget, setBudget } from './budget-store.ts';
@@ -75,7 +75,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
 
     'PUT /v1/workspaces/{id}/budgets': async ({ caller: { accountId }, params, body }) => {
       const { limit_usd: usd, member_id: memberId, key_id: keyId, tag } = body;
-      const asked = { limitNusd: readLimit('limit_usd', usd), memberId, keyId, tag };
+      const asked = { limitNusd: readUsd('limit_usd', usd), memberId, keyId, tag };
       const set = await setBudget(pool, { accountId, workspaceId: params.id, maxima }, asked, now());
       const budget = orError(set, budgetErrors);
       await projectBudgets(projector, params.id);
@@ -93,7 +93,7 @@ export function serveWorkspaces(serve: Serve, deps: WorkspaceRoutesDependencies)
 
     'PUT /v1/workspaces/{id}/budget-settings': async ({ caller: { accountId }, params, body }) => {
       const { alert_percents: alertPercents, member_budget_usd: usd } = body;
-      const memberBudgetNusd = usd === null ? undefined : readLimit('member_budget_usd', usd);
+      const memberBudgetNusd = usd === null ? undefined : readUsd('member_budget_usd', usd);
       const asked = { alertPercents, memberBudgetNusd };
       const set = await setBudgetSettings(pool, { accountId, workspaceId: params.id }, asked, now());
       const settings = orError(set, accessErrors);
@@ -168,14 +168,6 @@ const invitationErrors = (email: string) => ({
 });
 
 const withdrawalErrors = { ...accessErrors, no_invitation: () => notFound('invitation') };
-
-/** Reads the limit of a budget. Throws `invalid_request` for an amount that the ledger cannot hold. */
-function readLimit(param: string, usd: number): Nusd {
-  const limitNusd = usdToNusd(usd);
-  if (limitNusd !== undefined) return limitNusd;
-  const message = `\`${param}\` is ${usd}; it takes at most nine decimals.`;
-  throw new ServiceError('invalid_request', { message, param });
-}
 
 /**
  * Builds the mail with an invitation's token, as text and in a link. In the link it stands after `#`, which servers

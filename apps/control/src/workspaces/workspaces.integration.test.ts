@@ -8,10 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../database/in-transaction.ts';
 import { Refused } from '../database/refused.ts';
 import { insertKey } from '../keys/key-store.ts';
+import { changeKeys } from '../projection/project-keys.ts';
 import { putWorkspacePreferences } from '../routing/routing.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { declineInvitation, readOffer } from './answer-invitation.ts';
+import { listBudgets, setBudget } from './budget-store.ts';
 import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
 import { changeRole, listMembers, removeMember } from './member-store.ts';
 import { lockWorkspace } from './workspace-access.ts';
@@ -349,6 +351,20 @@ describe('invitations', () => {
  * way to leave, and `followDefault` at the same time. It reads the members, and then waits for the account that a deletion holds.
  */
 describe('keys of members', () => {
+  // A person disconnects an app. It revokes the key of the app, and removes its budgets before an admin's new one is stored.
+  it('have no budget once they are revoked, also if it is set in the same moment', async () => {
+    const place = await shared();
+    const { id: keyId } = await done(makeKey(place.owner, place));
+    const held = {
+      ...{ rows: 'select from api_keys where id = $1 for update', values: [keyId], waiting: '' },
+      meanwhile: (client: pg.PoolClient) => changeKeys(client, { where: 'k.id = $1', values: [keyId], revokes: true }),
+    };
+    const set = () => endOf(setBudget(pool, as(place.owner, place), { limitNusd: 1n, keyId }, now));
+    expect(await whileHeld(pool, held, [set])).toEqual(['no_key']);
+    const { data } = await done(listBudgets(pool, as(place.owner, place), { page, now }));
+    expect(data).toEqual([]);
+  });
+
   it('stop when their creator becomes a viewer or leaves, and others continue', async () => {
     const place = await shared();
     const [ann, ben, cat] = [await join(place, 'member'), await join(place, 'admin'), await join(place, 'member')];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
-import { instant, usd } from '../fields.ts';
+import { instant, limitUsd, usd } from '../fields.ts';
 import { packageId } from './orders.ts';
 
 const railSwitch = z.strictObject({ enabled: z.boolean() });
@@ -51,8 +51,6 @@ export const billingSettingsStateSchema = z.strictObject({
 });
 export type BillingSettingsAnswer = z.infer<typeof billingSettingsStateSchema>;
 
-const amountUsd = z.number().min(0).max(1_000_000);
-
 const receiptDetails = z
   .string()
   .trim()
@@ -69,13 +67,13 @@ export const billingSettingsSchema = z
   .strictObject({
     /** Text about the customer for all later receipts, such as a company, its address and its tax id. */
     receipt_details: receiptDetails.nullable().optional(),
-    low_balance_usd: amountUsd.nullable().optional(),
+    low_balance_usd: limitUsd.nullable().optional(),
     auto_top_up: z
       .strictObject({
         enabled: z.boolean(),
-        threshold_usd: amountUsd,
+        threshold_usd: limitUsd,
         package_id: packageId,
-        monthly_limit_usd: amountUsd,
+        monthly_limit_usd: limitUsd,
       })
       .nullable()
       .optional(),

@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { idFilter, instant, limitUsd } from '../fields.ts';
+import { givenId, idFilter, instant, limitUsd } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { appScopes } from './app-scopes.ts';
 import { workspaceRole } from './workspaces.ts';
@@ -141,7 +141,7 @@ export const answerInteractionSchema = z.discriminatedUnion('decision', [
   z
     .strictObject({
       decision: z.literal('allow'),
-      workspace_id: omittable(z.uuid()).describe(
+      workspace_id: omittable(givenId).describe(
         'The workspace whose models, limits and balance the app uses. Default: the default workspace.',
       ),
       credit_limit_usd: limitUsd

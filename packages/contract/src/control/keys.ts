@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { idFilter, instant, keyTag, usd } from '../fields.ts';
+import { givenId, idFilter, instant, keyTag, limitUsd, usd } from '../fields.ts';
 import { listPageFields, pageOf } from '../lists.ts';
 
 /** The fields of a key that an admin can lock by setting them on another's key. */
@@ -60,9 +60,6 @@ export const keyListAnswerSchema = pageOf(keyAnswerSchema);
 
 const keyName = z.string().trim().min(1).max(100);
 
-/** Credit limit of a key in USD, bounded so that nano-USD stay below 2^53. */
-const creditLimit = z.number().min(0).max(1_000_000);
-
 /** The largest number that the column holds. The deployment's own limit is lower. */
 const perMinute = z.int().min(1).max(2_147_483_647);
 
@@ -85,8 +82,8 @@ const keyRules = {
 export const createKeySchema = z.strictObject({
   name: keyName,
   kind: z.enum(['inference', 'management']),
-  workspace_id: omittable(z.uuid()),
-  credit_limit_usd: creditLimit.nullish().describe('The most that the key can spend in total, in USD.'),
+  workspace_id: omittable(givenId),
+  credit_limit_usd: limitUsd.nullish().describe('The most that the key can spend in total, in USD.'),
   openai_compatible: omittable(z.boolean()).describe(
     'Whether the key may be sent to the confidential origin. Default true.',
   ),
@@ -98,7 +95,7 @@ export type CreateKey = z.infer<typeof createKeySchema>;
 /** Body of `PATCH /keys/:id`. Absent fields keep their values; `null` removes a limit, the expiry, the allowed models or the tag. */
 export const updateKeySchema = z.strictObject({
   name: omittable(keyName),
-  credit_limit_usd: creditLimit.nullable().optional().describe('Null removes the limit.'),
+  credit_limit_usd: limitUsd.nullable().optional().describe('Null removes the limit.'),
   openai_compatible: omittable(z.boolean()),
   ...keyRules,
   tag: keyTag

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, limitUsd, usd, yearMonth } from '../fields.ts';
+import { idFilter, instant, limitUsd, usd, yearMonth } from '../fields.ts';
 import { exportFormat, pageFields, pageOf } from '../lists.ts';
 import { csv } from '../route.ts';
 import { refuseEmptyRange, timeRange } from '../time-range.ts';
@@ -43,8 +43,8 @@ export const operatorSpendQuerySchema = z
   .strictObject({
     ...pageFields(1000, 100),
     ...timeRange,
-    account_id: z.uuid().optional().describe('Only what this account used or paid.'),
-    workspace_id: z.uuid().optional().describe('Only this workspace.'),
+    account_id: idFilter.describe('Only what this account used or paid.'),
+    workspace_id: idFilter.describe('Only this workspace.'),
     ...exportFormat,
   })
   .superRefine(refuseEmptyRange);
@@ -166,8 +166,8 @@ export type BooksAnswer = z.infer<typeof booksAnswerSchema>;
 export const operatorActQuerySchema = z
   .strictObject({
     ...actQueryFields,
-    account_id: z.uuid().optional().describe('Only acts that concern this account.'),
-    workspace_id: z.uuid().optional().describe('Only acts in this workspace.'),
+    account_id: idFilter.describe('Only acts that concern this account.'),
+    workspace_id: idFilter.describe('Only acts in this workspace.'),
     search: searched.describe('Only acts by or about accounts whose address contains this text, or with this id.'),
   })
   .superRefine(refuseEmptyRange);

@@ -8,13 +8,14 @@ import {
 } from '@sotto/wire';
 import * as z from 'zod';
 import { contracts } from '../contract.ts';
+import { givenId, idFilter } from '../fields.ts';
 
 /** Preferences as clients send them. Absent fields are filled in. */
 export const preferencesRequestSchema = preferencesSchema.partial();
 
 /** Query of `/routing/preferences`. The default is the default workspace. */
 export const workspaceQuerySchema = z.strictObject({
-  workspace_id: z.uuid().optional().describe('A workspace of the account. The default is its default workspace.'),
+  workspace_id: idFilter.describe('A workspace of the account. The default is its default workspace.'),
 });
 
 const tokens = z.int().min(0).max(100_000_000);
@@ -29,7 +30,7 @@ export const routingPreviewRequestSchema = z.strictObject({
   tools: z.boolean().nullish(),
   vision: z.boolean().nullish(),
   structured_output: z.boolean().nullish(),
-  workspace_id: z.uuid().nullish(),
+  workspace_id: givenId.nullish(),
   /** A draft. The router checks whether its fields agree. */
   preferences: preferencesRequestSchema.nullish(),
 });

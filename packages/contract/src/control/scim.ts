@@ -2,7 +2,7 @@ import { maxControlBytes } from '@sotto/wire';
 import * as z from 'zod';
 import { type Contract, contracts } from '../contract.ts';
 import { anywhere, ofBodies } from '../errors.ts';
-import { instant } from '../fields.ts';
+import { givenId, instant } from '../fields.ts';
 import type { Content } from '../route.ts';
 
 /** The media type of SCIM (RFC 7644, 3.1). Bodies may be `application/json`, too. */
@@ -94,16 +94,17 @@ export const scimUserSchema = z.strictObject({
 });
 export type ScimUser = z.infer<typeof scimUserSchema>;
 
+const groupMembers = z.array(z.object({ value: givenId }));
+
 /** Body of `POST /scim/v2/Groups` and of `PUT /scim/v2/Groups/:id`. Groups have people as members, and no groups. */
 export const scimGroupBodySchema = z.object({
   schemas: urnList.optional(),
   displayName: present,
   externalId: present.optional(),
-  members: z
-    .array(z.object({ value: z.uuid().toLowerCase() }))
-    .max(maxMembers)
-    .optional(),
+  members: groupMembers.max(maxMembers).optional(),
 });
+/** A group after a patch. A group may have any number of members, because providers add them by and by. */
+export const patchedScimGroup = scimGroupBodySchema.extend({ members: groupMembers.optional() });
 export type ScimGroupBody = z.infer<typeof scimGroupBodySchema>;
 
 /** A group whose people may have roles in workspaces (`OIDC_ROLES`). */

@@ -20,8 +20,8 @@ export const balanceAnswerSchema = z.strictObject({ currency: z.literal('USD'), 
 const filters = {
   ...timeRange,
   model: z.string().min(1).max(256).optional().describe('Only this model.'),
-  key_id: z.uuid().optional().describe('Only this key.'),
-  workspace_id: z.uuid().optional().describe('Only this workspace.'),
+  key_id: idFilter.describe('Only this key.'),
+  workspace_id: idFilter.describe('Only this workspace.'),
   format: jsonOrCsv.describe('`csv` exports every matching row. Overrides the header `accept`.'),
 };
 
@@ -42,7 +42,7 @@ export const usageQuerySchema = z
       .max(256)
       .optional()
       .describe('Only requests that this provider answered, or was the last to fail.'),
-    member_id: z.uuid().optional().describe('Only requests of keys that this account created.'),
+    member_id: idFilter.describe('Only requests of keys that this account created.'),
   })
   .superRefine(refuseEmptyRange);
 export type UsageQuery = z.infer<typeof usageQuerySchema>;
@@ -193,7 +193,7 @@ export const refusalsQuerySchema = z
     to: filters.to.describe('Exclusive: a date (its midnight UTC) or an instant. Default: now.'),
     workspace_id: filters.workspace_id,
     key_id: filters.key_id,
-    member_id: z.uuid().optional().describe('Only requests of keys that this account created.'),
+    member_id: idFilter.describe('Only requests of keys that this account created.'),
   })
   .superRefine(refuseEmptyRange);
 export type RefusalsQuery = z.infer<typeof refusalsQuerySchema>;

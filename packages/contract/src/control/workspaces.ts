@@ -1,7 +1,7 @@
 import { omittable } from '@sotto/wire';
 import * as z from 'zod';
 import { contractsWith } from '../contract.ts';
-import { instant, keyTag, limitUsd } from '../fields.ts';
+import { givenId, instant, keyTag, limitUsd } from '../fields.ts';
 import { listQuerySchema, pageOf } from '../lists.ts';
 import { workspaceRoles } from './workspace-role.ts';
 
@@ -80,8 +80,8 @@ export const setBudgetSchema = z
     limit_usd: limitUsd.describe(
       'The most that a UTC month may cost, in USD. 0 stops all requests that cost something.',
     ),
-    member_id: omittable(z.uuid()).describe('The budget limits the keys that this member created in the workspace.'),
-    key_id: omittable(z.uuid()).describe('The budget limits this key.'),
+    member_id: omittable(givenId).describe('The budget limits the keys that this member created in the workspace.'),
+    key_id: omittable(givenId).describe('The budget limits this key.'),
     tag: omittable(keyTag).describe('The budget limits the keys that have this tag, together.'),
   })
   .superRefine(({ member_id, key_id, tag }, context) => {

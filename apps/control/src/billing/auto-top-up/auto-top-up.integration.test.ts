@@ -32,7 +32,7 @@ async function dueAccount() {
   const [small, large] = plan.value.packages.values();
   if (small === undefined || large === undefined) throw new Error('no packages');
   const { accountId } = await createAccount(pool, { userId: undefined, name: 'Ann' });
-  const save = (bought: Package, monthlyLimitNusd = 10n * orderTotal(bought)): Promise<void> =>
+  const save = (bought: Package, monthlyLimitNusd = 10n * orderTotal(bought)): Promise<unknown> =>
     writeSettings(pool, accountId, {
       receiptDetails: undefined,
       lowBalanceNusd: undefined,

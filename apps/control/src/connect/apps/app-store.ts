@@ -3,6 +3,7 @@ import type { ActName } from '@sotto/contract/control/audit';
 import type { AppAnswer, CreateApp, UpdateApp } from '@sotto/contract/control/connect';
 import { hashSecret } from '@sotto/state';
 import type pg from 'pg';
+import { keepAccount, type NoAccount } from '../../accounts/keep-account.ts';
 import { byAccount, byApp, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps } from '../../database/connect-schema.ts';
@@ -41,8 +42,9 @@ export async function createApp(
   pool: pg.Pool,
   { accountId, maxima }: Creation,
   asked: CreateApp,
-): Promise<AppAnswer | Refused<AtMaximum>> {
+): Promise<AppAnswer | Refused<AtMaximum | NoAccount>> {
   return inTransaction(pool, async (client) => {
+    if (!(await keepAccount(client, accountId))) return refused('no_account');
     const full = await atMaximum(client, 'apps', { accountId, maxima });
     if (full !== undefined) return full;
     const secret = asked.type === 'confidential' ? newSecret() : undefined;

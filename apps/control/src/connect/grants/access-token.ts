@@ -6,12 +6,13 @@ import * as z from 'zod';
 import type { PresentedToken } from '../../credentials/presented-key.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectArtifacts } from '../../database/connect-schema.ts';
-import { heldExpiry } from '../../database/held-rules.ts';
 import type { accounts, apiKeys, workspaces } from '../../database/schema.ts';
+import { tagIdOf } from '../../ledger/tag-id.ts';
 import { artifactId, openPayload } from '../protocol/artifact-store.ts';
+import { isActiveGrant, joinedGrants } from './active-grant.ts';
 
 type Row = SqlRow<typeof connectArtifacts, 'payload'> &
-  SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation'> &
+  SqlRow<typeof apiKeys, 'account_id' | 'workspace_id' | 'generation' | 'tag'> &
   SqlRow<typeof accounts, 'wallet_id'> &
   SqlRow<typeof workspaces, 'preferences' | 'version' | 'policy_models'> & {
     granted_by: string;
@@ -34,12 +35,10 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
   if (!shape.test(secret)) return undefined;
   const { rows } = await pool.query<Row>(
     `select t.payload, g.account_id as granted_by, g.scopes as grant_scopes, p.scopes as app_scopes, k.id as key_id,
-       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences, w.version, w.policy_models
-     from connect_artifacts t join connect_grants g on g.id = t.grant_id join connect_apps p on p.id = g.app_id
-     join api_keys k on k.id = g.key_id join accounts a on a.id = k.account_id join workspaces w on w.id = k.workspace_id
+       k.hash as key_hash, k.account_id, k.workspace_id, a.wallet_id, k.generation, k.tag, w.preferences, w.version, w.policy_models
+     from ${joinedGrants} join connect_artifacts t on t.grant_id = g.id join accounts a on a.id = k.account_id
      join accounts person on person.id = g.account_id
-     where t.id = $1 and t.expires_at > now() and least(g.expires_at, ${heldExpiry}) > now() and k.revoked_at is null
-       and p.disabled_at is null and person.user_id is not null and person.disabled_at is null
+     where t.id = $1 and t.expires_at > now() and ${isActiveGrant} and person.user_id is not null and person.disabled_at is null
        and a.disabled_at is null`,
     [artifactId(kind, secret)],
   );
@@ -57,6 +56,7 @@ export async function findAccessToken(pool: pg.Pool, secret: string): Promise<Pr
       kind: 'inference',
       accountId: row.account_id,
       workspaceId: row.workspace_id,
+      tagId: tagIdOf(row.workspace_id, row.tag),
       walletId: row.wallet_id,
       generation: generationOf(row.generation, Number(row.version)),
       preferences: preferencesSchema.parse(row.preferences),

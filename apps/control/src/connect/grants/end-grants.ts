@@ -54,7 +54,7 @@ export interface EndDependencies {
   readonly projector: Projector;
 }
 
-/** Ends one grant for its app. Every broker knows it when this resolves. Ending a grant again has no further effect. */
+/** Ends one grant for its app. Every broker knows it when this resolves, as `projectKeys` says. Ending a grant again has no further effect. */
 export async function endGrant({ pool, projector }: EndDependencies, grantId: string): Promise<void> {
   const keyIds = await inTransaction(pool, (client) => endGrants(client, { grantIds: [grantId] }, byApp));
   await projectKeys(projector, keyIds);
@@ -81,8 +81,9 @@ export async function purgeConnect({ pool, projector }: EndDependencies): Promis
 
 async function findIdleGrants(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
-    // Wait an hour, because the browser may still be on its way back to the app with a new code. Count artifacts used
-    // in the last minutes, because the tokens that replace them are still being written.
+    // A looser policy may give back a grant that a policy has ended, so only the year counts. Wait an hour, because the browser may still
+    // be on its way back to the app with a new code. Count artifacts used in the last minutes, because the tokens that replace them are
+    // still being written.
     `select g.id from connect_grants g join api_keys k on k.id = g.key_id
      where k.revoked_at is null and (g.expires_at <= now() or (g.created_at < now() - interval '1 hour' and not exists
        (select from connect_artifacts a where a.grant_id = g.id and a.expires_at > now()

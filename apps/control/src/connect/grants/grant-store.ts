@@ -7,13 +7,14 @@ import type pg from 'pg';
 import { byAccount, recordAct } from '../../audit-log/record-act.ts';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
-import { heldExpiry, heldLimit } from '../../database/held-rules.ts';
+import { heldLimit } from '../../database/held-rules.ts';
 import { Refused, refused } from '../../database/refused.ts';
 import type { apiKeys } from '../../database/schema.ts';
 import { insertKey } from '../../keys/key-store.ts';
 import { type AtMaximum, atMaximum } from '../../limits/maximum.ts';
 import { type WeakRole, weakRole } from '../../workspaces/permissions.ts';
 import { lockWorkspace, type NoAccess } from '../../workspaces/workspace-access.ts';
+import { grantExpiry, isActiveGrant, joinedGrants } from './active-grant.ts';
 import { endGrants } from './end-grants.ts';
 
 type Row = SqlRow<typeof connectGrants> &
@@ -38,10 +39,8 @@ export async function listGrants(
   const { rows } = await pool.query<Row>(
     `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
        g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
-       least(g.expires_at, ${heldExpiry}) as expires_at, k.revoked_at
-     from connect_grants g join connect_apps p on p.id = g.app_id join api_keys k on k.id = g.key_id
-     join workspaces w on w.id = k.workspace_id
-     where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
+       ${grantExpiry} as expires_at, k.revoked_at
+     from ${joinedGrants} where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
     [id],
   );
   return rows.map(toAnswer);
@@ -49,8 +48,7 @@ export async function listGrants(
 
 export async function hasActiveGrant(pool: pg.Pool, accountId: string, appId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `select 1 from connect_grants g join api_keys k on k.id = g.key_id join workspaces w on w.id = k.workspace_id
-     where g.account_id = $1 and g.app_id = $2 and k.revoked_at is null and least(g.expires_at, ${heldExpiry}) > now() limit 1`,
+    `select 1 from ${joinedGrants} where g.account_id = $1 and g.app_id = $2 and ${isActiveGrant} limit 1`,
     [accountId, appId],
   );
   return (rowCount ?? 0) > 0;

@@ -9,11 +9,11 @@ import type pg from 'pg';
 import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { orError } from '../../database/refused.ts';
-import { readLimit } from '../../keys/read-limit.ts';
 import { maximumErrors } from '../../limits/maximum-errors.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
 import { pagesOf } from '../../serve/page-cursor.ts';
+import { readUsd } from '../../serve/read-usd.ts';
 import type { Serve } from '../../serve/serve.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
@@ -147,7 +147,7 @@ function limitOf({ scopes }: AppRequest, usd: number | null | undefined): bigint
       param: 'credit_limit_usd',
     });
   }
-  return readLimit(usd) ?? undefined;
+  return usd === null ? undefined : readUsd('credit_limit_usd', usd);
 }
 
 const requestErrors = {

@@ -4,8 +4,8 @@ import type { Adapter, AdapterFactory, AdapterPayload, errors } from 'oidc-provi
 import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
-import { heldExpiry } from '../../database/held-rules.ts';
 import { isUuid } from '../../database/is-uuid.ts';
+import { grantExpiry, isActiveGrant, joinedGrants } from '../grants/active-grant.ts';
 import { type EndDependencies, endGrant } from '../grants/end-grants.ts';
 import { ArtifactStore } from './artifact-store.ts';
 
@@ -101,19 +101,13 @@ type GrantRow = Omit<SqlRow<typeof connectGrants>, 'id' | 'key_id'> & { app_scop
 
 const seconds = (at: Date): number => Math.floor(at.getTime() / 1000);
 
-/**
- * Returns an active grant in oidc-provider's form, or undefined if it has ended. A grant ends when it expires, its app
- * is disabled or its key is revoked. A disconnect revokes the key. So does the end of its creator's membership or of
- * the workspace.
- */
+/** Returns an active grant in oidc-provider's form, or undefined if it has ended. */
 async function findGrantPayload(pool: pg.Pool, grantId: string): Promise<AdapterPayload | undefined> {
   if (!isUuid(grantId)) return undefined;
   const { rows } = await pool.query<GrantRow>(
     `select g.app_id, g.account_id, g.scopes, p.scopes as app_scopes, g.created_at,
-       least(g.expires_at, ${heldExpiry}) as expires_at
-     from connect_grants g join api_keys k on k.id = g.key_id join connect_apps p on p.id = g.app_id
-     join workspaces w on w.id = k.workspace_id
-     where g.id = $1 and k.revoked_at is null and p.disabled_at is null and least(g.expires_at, ${heldExpiry}) > now()`,
+       ${grantExpiry} as expires_at
+     from ${joinedGrants} where g.id = $1 and ${isActiveGrant}`,
     [grantId],
   );
   const [row] = rows;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import {
+  patchedScimGroup,
   scimContracts,
-  scimGroupBodySchema,
   scimMediaType,
   scimUrns,
   scimUserBodySchema,
@@ -129,7 +129,7 @@ function serveScim(app: FastifyInstance, { pool, projector, token, map, origin }
       written(
         reply,
         await changeGroup(store, params.id, (present) =>
-          parseRequest(scimGroupBodySchema, applyPatch(present, Operations)),
+          parseRequest(patchedScimGroup, applyPatch(present, Operations)),
         ),
       ),
     'DELETE /v1/scim/v2/Groups/{id}': async ({ params, reply }) => removed(reply, await deleteGroup(store, params.id)),
