@@ -17,7 +17,7 @@ export const userContracts = contractsWith({ credentials: ['session'], ...done }
     operationId: 'deleteAccount',
     summary: 'Delete your account',
     description:
-      'Ends every session, revokes all keys and deletes your workspaces, sign-in ways and address at once. Requests that are under way end and are charged. Then the rest of the balance is forfeited. The ledger, receipts and usage stay, without a user. A workspace with other members, an open order or the operator role is a conflict.',
+      'Ends every session, revokes all keys and deletes your workspaces, sign-in ways and address at once. Requests that are under way end and are charged. Then the rest of the balance is forfeited. The ledger and usage stay, without a user, and receipts with the details that they have. A workspace with other members, an open order or the operator role is a conflict.',
     limits: ['guess', 'password'],
     body: deleteAccountSchema,
     examples: { body: { email: 'ann@example.com', password: 'correct horse battery' }, answer: { status: true } },
