@@ -20,7 +20,7 @@ describe('system messages', () => {
 
   it('keep their parts', () => {
     const parts = [{ type: 'text', text: 'a' }];
-    expect(read([system(parts), system('b'), hi])).toEqual([system([...parts, { type: 'text', text: 'b' }]), hi]);
+    expect(read([system(parts), system('b'), hi])).toEqual([system([...parts, { type: 'text', text: '\n\nb' }]), hi]);
   });
 
   it('stay at their place later, and beside a name', () => {

@@ -25,12 +25,13 @@ export function withSystemMessages(
   return joined.length === 0 ? rest : [{ role: 'system', content: joinedContent(joined) }, ...rest];
 }
 
-/** Returns a text if every message has one, otherwise the parts of all. */
+/** Returns a text if every message has one, otherwise the parts of all. An empty line is between two messages. */
 function joinedContent(messages: readonly SystemMessage[]): SystemMessage['content'] {
   const contents = messages.map(({ content }) => content);
-  return contents.every((content) => typeof content === 'string')
-    ? contents.join('\n\n')
-    : contents.flatMap((content) =>
-        typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content,
-      );
+  if (contents.every((content) => typeof content === 'string')) return contents.join('\n\n');
+  return contents.flatMap((content, at) => {
+    const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+    // Servers join the parts of a message without anything between them.
+    return at === 0 ? parts : parts.map((part, n) => (n === 0 ? { ...part, text: `\n\n${part.text}` } : part));
+  });
 }

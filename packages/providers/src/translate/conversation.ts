@@ -55,8 +55,8 @@ export interface Conversation {
 
 /**
  * Reads messages as alternating turns. System and developer messages at the start are the system prompt. Later ones become
- * reminders of the user's side: in the system prompt, each one would change the start of the request, and so void the
- * provider's cache of all that follows. Tool results belong to the user's side, too. Blocks without text are dropped, because those APIs refuse them.
+ * reminders of the user's side. In the system prompt, each of them would change the start of the request, and the
+ * provider's cache would hold nothing of what follows. Tool results belong to the user's side, too. Blocks without text are dropped, because those APIs refuse them.
  *
  * @param formats - The formats of reasoning details that the provider accepts. Others are dropped.
  */
