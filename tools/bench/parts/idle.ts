@@ -81,7 +81,10 @@ export const idle: Part = async ({ quick }) => {
     ],
     promises: [
       { what: 'idle: `npm start`, all processes', atMost: 0.5, measured: sum(ofOne), unit: '% of a core' },
-      { what: 'idle: with Redis, all processes', atMost: 0.5, measured: sum(ofTwo), unit: '% of a core' },
+      {
+        ...{ what: 'idle: with Redis, all processes', atMost: 2, measured: sum(ofTwo), unit: '% of a core' },
+        because: 'each plane renews its lease in Redis once a second, so that another takes over soon after it dies.',
+      },
       { what: 'idle: calls of Redis per second', atMost: 10, measured: perSecond, unit: '' },
     ],
   };
