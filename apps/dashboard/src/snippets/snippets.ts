@@ -15,7 +15,7 @@ export function makeSnippets(facts: SnippetFacts): readonly Snippet[] {
     ticketSnippet({
       ...facts,
       path: '/chat/completions',
-      text: 'Private flow: the key goes only to control, and the content only to the broker. A single-use ticket that names nobody pays for it. This does not verify the broker; the Sotto client does.',
+      text: 'Private flow: the key goes only to control, and the content only to the broker. A single-use ticket without a name pays for it. This does not verify the broker; the Sotto client does.',
       ticket: { model },
       body,
     }),

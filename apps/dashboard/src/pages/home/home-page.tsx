@@ -30,7 +30,7 @@ const promises = [
   {
     icon: EyeOff,
     title: 'Your identity stays separate from your prompts',
-    text: 'One process has accounts, keys and money, and never sees content. Another passes content on, and never learns whose it is. A single-use ticket that names nobody pays for the request.',
+    text: 'One process has accounts, keys and money, and never sees content. Another passes content on, and never learns whose it is. A single-use ticket without a name pays for the request.',
   },
   {
     icon: ShieldCheck,
