@@ -12,6 +12,7 @@ import {
   openLogOutlet,
   readBrokerConfig,
   readEarlyConfig,
+  returnMemoryWhenQuiet,
   StartError,
   setting,
 } from '@sotto/server';
@@ -51,6 +52,7 @@ async function start(given: Environment): Promise<void> {
   for (const warning of loaded.warnings) process.stderr.write(`sotto-confidential: warning: ${warning}\n`);
   const early = readEarlyConfig(loaded.settings);
   if (!early.ok) throw new StartError(loaded.explain(early.message));
+  returnMemoryWhenQuiet();
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const logger = pino({ level: early.settings.LOG_LEVEL, base: { process: 'confidential' } }, outlet);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { exitMessage, loadSettings, StartError } from '@sotto/server';
+import { exitMessage, loadSettings, returnMemoryWhenQuiet, StartError } from '@sotto/server';
 import { readConfig } from './config.ts';
 import { startEverything } from './start.ts';
 
@@ -25,6 +25,7 @@ function end(code: number): void {
   void ending.then(() => process.exit(code));
 }
 
+returnMemoryWhenQuiet();
 keepMemoryOutOfDumps();
 // Node itself would print the whole error, including content that it quotes.
 process.on('uncaughtException', (error) => {

@@ -9,6 +9,7 @@ import {
   openLogOutlet,
   openTlsFiles,
   readSettings,
+  returnMemoryWhenQuiet,
   StartError,
   settingsSchemas,
 } from '@sotto/server';
@@ -50,6 +51,7 @@ async function start(environment: Environment): Promise<void> {
   pins();
   secrets();
   const tls = openTls(config.TLS_CERT_FILE, config.TLS_KEY_FILE);
+  returnMemoryWhenQuiet();
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const events = keeperEvents(pino({ level: config.LOG_LEVEL, base: { process: 'keeper' } }, outlet));

@@ -14,6 +14,7 @@ export { AddressLimit, networkOf } from './network.ts';
 export { postJson } from './post-json.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat, type Task } from './repeat.ts';
+export { returnMemoryWhenQuiet } from './return-memory.ts';
 export {
   type Answer,
   type AnyHandlers,

@@ -14,6 +14,7 @@ function quietProcess() {
       collections += 1;
     },
   );
+  memory.isOn = true;
   const pass = (): number => {
     const task = due;
     due = undefined;
@@ -22,6 +23,14 @@ function quietProcess() {
   };
   return { memory, pass, isWaiting: () => due !== undefined };
 }
+
+it('stops no process that does more than serve', () => {
+  const { memory, isWaiting } = quietProcess();
+  memory.isOn = false;
+  memory.started();
+  memory.begun();
+  expect(isWaiting()).toBe(false);
+});
 
 it('returns the memory of the start, once, and then waits for a request', () => {
   const { memory, pass, isWaiting } = quietProcess();

@@ -15,6 +15,8 @@ export class MemoryReturn {
   #begun = 0;
   #begunBefore = 0;
   #looks = false;
+  /** Off until the process says that it does nothing but serve. */
+  isOn = false;
 
   constructor(after: (task: () => void, ms: number) => void, collect: () => void) {
     this.#after = after;
@@ -23,7 +25,7 @@ export class MemoryReturn {
 
   /** Call this when the process starts to serve. The start leaves garbage too. */
   started(): void {
-    if (this.#looks) return;
+    if (!this.isOn || this.#looks) return;
     this.#looks = true;
     this.#after(() => this.#look(), quietMs);
   }
@@ -61,5 +63,10 @@ function collectAll(): void {
   }
 }
 
-/** The one of this process. */
+/** The one of this process. Servers tell it what runs. */
 export const memoryReturn = new MemoryReturn((task, ms) => setTimeout(task, ms).unref(), collectAll);
+
+/** Lets a process that does nothing but serve return memory when nobody asks. */
+export function returnMemoryWhenQuiet(): void {
+  memoryReturn.isOn = true;
+}

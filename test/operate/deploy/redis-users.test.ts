@@ -256,6 +256,7 @@ describe.each(kinds)('the users of Redis, on $kind', ({ cluster }) => {
         'FUNCTION LIST',
         'SUBSCRIBE x',
         'SUBSCRIBE sotto:settled',
+        'SUBSCRIBE sotto:joined',
         'PSUBSCRIBE *',
         'PUBLISH x y',
         'DUMP sotto:catalog',

@@ -6,6 +6,7 @@ import {
   listenError,
   openLogOutlet,
   readFileOrPart,
+  returnMemoryWhenQuiet,
   StartError,
   setting,
 } from '@sotto/server';
@@ -32,6 +33,7 @@ export async function serve(context: CliProcess): Promise<void> {
   });
   const config = required(readConfig(context.environment));
   await requireSoundCatalog(config.CATALOG_FILE ?? builtInCatalog);
+  returnMemoryWhenQuiet();
   const outlet = openLogOutlet();
   process.on('exit', () => outlet.end());
   const logger = pino({ level: config.LOG_LEVEL, base: { process: 'control' } }, outlet);

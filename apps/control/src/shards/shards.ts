@@ -20,8 +20,9 @@ export interface Shards extends Domain {
   leave(): Promise<void>;
 }
 
-const leaseMs = 1_000;
-const epochMs = 1_000;
+const renewMs = 1_000;
+/** Who joins announces it, and a step finds that a shard has lost something. So this is for what nobody announced. */
+const unaskedMs = 5_000;
 const epochPauseMs = 500;
 /** The interval of checks while a shard is about to be opened. */
 const unsettledMs = 50;
@@ -48,7 +49,7 @@ export function buildShards(deps: ShardsDependencies): Shards {
     leave: () => leases.leave(),
     tasks(failed) {
       const maintaining = repeat(
-        epochMs,
+        unaskedMs,
         async () => {
           await epochs.maintain();
           if (!epochs.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
@@ -57,16 +58,21 @@ export function buildShards(deps: ShardsDependencies): Shards {
         failed('epochs'),
         { pauseMs: epochPauseMs },
       );
+      const members = state.watchMembers(() => {
+        leases.suspectLoss();
+        maintaining.wake();
+      });
       return [
         repeat(
-          leaseMs,
+          renewMs,
           async () => {
-            await leases.renew();
+            await leases.renewWhenDue();
             if (!leases.isSettled) maintaining.wake();
           },
           failed('leases'),
         ),
         maintaining,
+        { start: members.start, stop: async () => members.stop() },
         repeat(
           reapMs,
           async () => {

@@ -85,7 +85,7 @@ export class EpochKeeper {
     this.#deps = deps;
   }
 
-  /** Advances every shard by one step. Called every second, and more often while shards are not open. */
+  /** Advances every shard by one step. Called when a process joins, every few seconds, and more often while shards are not open. */
   async maintain(): Promise<void> {
     const { state, ledger, onOpened, now, isAlone, shards = allShards } = this.#deps;
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();

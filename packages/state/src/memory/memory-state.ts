@@ -28,10 +28,11 @@ export class MemoryStore {
   catalog: CatalogSnapshot | undefined;
   registry: RegistryPublic | undefined;
   readonly settled = new Watchers();
+  readonly joined = new Watchers();
   readonly published = new Watchers();
 
   constructor(now: () => number) {
-    this.shards = shards.map(() => new ShardState(now));
+    this.shards = shards.map(() => new ShardState(now, () => this.joined.wake()));
     this.receipts = new ReceiptStore(now);
     this.index = new MemoryKeyIndex(now);
   }
@@ -96,6 +97,7 @@ export function createMemoryState({
     readWallet: (shard, walletId) => carry(() => store.shard(shard).readWallet(walletId)),
     readSettlements: (shard, afterId, limit) => carry(() => store.shard(shard).readSettlements(afterId, limit)),
     watchSettlements: (wake) => store.settled.watch(wake),
+    watchMembers: (wake) => store.joined.watch(wake),
     watchPublished: (wake) => store.published.watch(wake),
     readNotes: (shard) => carry(() => store.shard(shard).readNotes()),
 

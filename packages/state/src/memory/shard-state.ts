@@ -43,11 +43,14 @@ export type ShardSteps = { readonly [N in StepName]: (asked: Asked<N>, by: Taker
  */
 export class ShardState implements ShardSteps {
   readonly #now: () => number;
+  readonly #announce: () => void;
   #data = emptyShard();
   #sweptAt = 0;
 
-  constructor(now: () => number) {
+  /** `announce` is called when a process joins or declares its holds. */
+  constructor(now: () => number, announce: () => void) {
     this.#now = now;
+    this.#announce = announce;
   }
 
   /** The data of the shard, read-only. */
@@ -96,9 +99,11 @@ export class ShardState implements ShardSteps {
     if (!members.has(client)) {
       if (declaration === 'renewal') throw new Refused('not_joined');
       if (declaration !== undefined) {
+        if (!declared.has(client)) this.#announce();
         declared.set(client, { client, ...declaration });
         return { result: 'declared', isOpen };
       }
+      this.#announce();
     }
     const { leaseUntil } = renewLease(this.#data, client, this.#now() + leaseMs);
     return { result: 'joined', isOpen, leaseUntil };

@@ -1,5 +1,6 @@
 import type { Nusd } from '@sotto/money';
 import type { Signed } from '../envelopes/sealing.ts';
+import type { StateWatch } from './watch.ts';
 
 /** A caller's declaration. Only control can decrypt the owners in it. */
 export interface Declared extends Signed {
@@ -39,6 +40,8 @@ export interface ShardMembers {
 /** Control's operations on epochs: begin one, restore the holds of running processes, and open it. */
 export interface EpochPort {
   readMembers(shard: number): Promise<ShardMembers>;
+  /** Calls `wake` when a process has joined a shard or declared its holds, and when the state can be reached again. An announcement may be lost. */
+  watchMembers(wake: () => void): StateWatch;
   /** Begins an epoch if the shard has none, and removes holds and notes. Returns false if it has one. */
   beginEpoch(shard: number, epoch: number): Promise<boolean>;
   /** Restores a client's declaration in the caller's epoch and admits the client, once. Returns false if it was admitted already. */

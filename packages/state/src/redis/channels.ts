@@ -1,10 +1,12 @@
 /**
  * The channels on which the state announces that there is something to read. A message says nothing else. Both planes send
- * both, and brokers hear `published` alone (`deploy/redis`).
+ * each, and brokers hear `published` alone (`deploy/redis`).
  */
 export const channels = {
   /** `settle` says that a shard's stream has a first entry. */
   settled: 'sotto:settled',
+  /** A process has joined a shard, or has declared holds that control restores. */
+  joined: 'sotto:joined',
   /** The catalog, the registry or a penalty is another. */
   published: 'sotto:published',
 } as const;

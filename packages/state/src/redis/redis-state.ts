@@ -79,6 +79,7 @@ export function createRedisState({
     sent: () => runner.sent(),
     ...reads,
     watchSettlements: (wake) => announcements.watch('settled', wake),
+    watchMembers: (wake) => announcements.watch('joined', wake),
     watchPublished: (wake) => announcements.watch('published', wake),
     ...redisCatalog(runner, announce),
     ...redisHealth(runner, announce),

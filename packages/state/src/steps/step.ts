@@ -4,7 +4,7 @@ import type { AdmissionPort, EpochPort, MembershipPort, ProjectionPort } from '.
 /** The methods of the ports that are one atomic step on one shard. Each has a row of `steps.ts`. */
 export type StepPorts = Omit<AdmissionPort, 'lookupKey' | 'sent'> &
   Omit<MembershipPort, 'membership'> &
-  Omit<EpochPort, 'isOpen'> &
+  Omit<EpochPort, 'isOpen' | 'watchMembers'> &
   Omit<ProjectionPort, 'indexKey' | 'readWallet' | 'readSettlements' | 'watchSettlements' | 'readNotes'>;
 
 export type StepName = keyof StepPorts;

@@ -1,5 +1,6 @@
 import { StateUnavailableError, shards } from '@sotto/state';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { until } from '@sotto/test-servers';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
   beginEpoch,
   joinAll,
@@ -88,6 +89,27 @@ export function epochSuite(driven: DrivenState): void {
       expect(streamed.map(({ payload }) => payload)).toEqual(['charge of charged', 'charge of charged']);
       await settle(4n);
       expect(await wallet()).toEqual(amounts(0n, 7n));
+    });
+
+    test('wakes control when a process declares its holds, and when one joins', async () => {
+      const other = await joinOther();
+      await end(1);
+      await joinAll(driven.state);
+      let woken = 0;
+      const watch = driven.state.watchMembers(() => {
+        woken += 1;
+      });
+      watch.start();
+      onTestFinished(watch.stop);
+      await outcome(other.join(shard, { declaration, leaseMs }));
+      expect(await other.join(shard, { declaration, leaseMs })).toMatchObject({ result: 'declared' });
+      await until(() => woken > 0, 'it is woken by the declaration, or by the beginning of its connection');
+      const { client } = other.membership.caller(shard);
+      await driven.state.admitDeclared(shard, client, { leaseMs, holds: [], charges: [] });
+      await other.leave(shard);
+      const before = woken;
+      await joinOther();
+      await until(() => woken > before, 'it is woken by a process that joins');
     });
 
     test('reaps nobody before it is open, so that what was declared is there when it opens', async () => {

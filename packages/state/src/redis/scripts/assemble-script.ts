@@ -7,6 +7,7 @@ const constants: Readonly<Record<string, string>> = {
   LATE_MS: String(lateMs),
   REFUSALS_MS: String(refusalsKeptMs),
   SETTLED_CHANNEL: `'${channels.settled}'`,
+  JOINED_CHANNEL: `'${channels.joined}'`,
 };
 
 /** A script as Redis gets it, and the values that it takes. */
@@ -45,7 +46,7 @@ export function assembleScript(step: string): Script {
   return {
     lua: [...texts.values()]
       .join('')
-      .replace(/\b(?:LATE_MS|REFUSALS_MS|SETTLED_CHANNEL)\b/g, (constant) => constants[constant] ?? ''),
+      .replace(/\b(?:LATE_MS|REFUSALS_MS|SETTLED_CHANNEL|JOINED_CHANNEL)\b/g, (constant) => constants[constant] ?? ''),
     takes: fixed === '' ? 0 : fixed.split(' ').length,
     takesMore: more !== undefined,
   };

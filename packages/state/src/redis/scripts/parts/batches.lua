@@ -1,6 +1,6 @@
 -- Does the steps of several requests in one call. ARGV: one value for all, then for each shard in the order of KEYS:
 -- client, epoch, acked, lease until, number of requests, and `width` values for each request. `handle` gets the place
--- of a request's values, the client and the epoch, and returns a reply and whether it changed something. Each change
+-- of a request's values, the client, and what `guard` found; it returns a reply and whether it changed something. Each change
 -- counts as one step. Returns for each shard the number of the caller's steps, how many of them are new, and the
 -- replies, or its refusal. A refused shard or request does not affect the others, and neither does one that fails on a
 -- damaged record: its reply is `error` and the message. It may have changed something before, so it counts, except that
@@ -13,15 +13,15 @@ local function each_request(kind, width, handle, find_refusal)
   for i = 1, #KEYS do
     enter(KEYS[i])
     local client, requests = ARGV[at], tonumber(ARGV[at + 4])
-    local is_read, n, reply, epoch = pcall(guard, kind, at)
-    if is_read and not reply and find_refusal then is_read, reply = pcall(find_refusal, at, epoch) end
+    local is_read, n, reply, epoch, open, is_in = pcall(guard, kind, at)
+    if is_read and not reply and find_refusal then is_read, reply = pcall(find_refusal, at, epoch, is_in) end
     if not is_read then
       reply = {'error', message_of(reply or n)}
     elseif not reply then
       local steps, failures = 0, 0
       reply = {n, 0}
       for r = 1, requests do
-        local is_done, answer, is_step = pcall(handle, at + 5 + (r - 1) * width, client, epoch)
+        local is_done, answer, is_step = pcall(handle, at + 5 + (r - 1) * width, client, epoch, open, is_in)
         if not is_done then
           answer, failure = {'error', message_of(answer)}, nil
           if kind ~= 'join' then failures = failures + 1 end

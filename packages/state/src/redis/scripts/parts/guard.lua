@@ -1,4 +1,5 @@
--- Checks whether the caller, who stands in ARGV from `at`, may take this step. Only reads, unless it ends an epoch
+-- Checks whether the caller, who stands in ARGV from `at`, may take this step. For 'join', it also tells if the epoch is
+-- open (1 or 0) and if the caller is in it. Only reads, unless it ends an epoch
 -- because the shard has lost data: an epoch older than the caller's, or one that forgot answered steps. Kinds: 'admit'
 -- and 'settle' need an open epoch, 'project' any.
 -- include names
@@ -20,7 +21,7 @@ local function guard(kind, at)
     redis.call('DEL', EPOCH)
     return nil, {'refused', 'rolled_back', theirs}
   end
-  if kind == 'join' then return tonumber(c[1] or 0), nil, e[1] end
+  if kind == 'join' then return tonumber(c[1] or 0), nil, e[1], e[2] == '1' and 1 or 0, c[1] end
   if not c[1] then return nil, {'refused', 'not_joined', theirs} end
   if kind ~= 'project' and e[2] ~= '1' then return nil, {'refused', 'not_open', theirs} end
   return tonumber(c[1]), nil, e[1]
