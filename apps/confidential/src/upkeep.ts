@@ -41,7 +41,7 @@ const metricsMs = 15_000;
 const resendMs = 1_000;
 /** One shard after the other, so each is reconciled about once a minute. */
 const reconcileMs = 4_000;
-const renewMs = 1_000;
+const leaseMs = 1_000;
 /** While a shard is not open, or this broker has not joined it, check it this often. */
 const unsettledMs = 50;
 
@@ -50,13 +50,7 @@ export function keepUp(kept: Kept): Upkeep {
   const { measurements, tracing, sendMetrics, holds } = kept;
   const following = followState(kept);
   const follow = repeat(unaskedMs, following.follow, undefined, { gatherMs, pauseMs });
-  const renewing = repeat(renewMs, renewLeases(kept, follow.wake));
-  // It also says that the state can be reached again. By then it may have lost this broker's leases.
-  const published = kept.state.watchPublished(() => {
-    follow.wake();
-    kept.leases.suspectLoss();
-    renewing.wake();
-  });
+  const published = kept.state.watchPublished(follow.wake);
   const tasks: readonly Task[] = [
     follow,
     { start: published.start, stop: async () => published.stop() },
@@ -65,7 +59,7 @@ export function keepUp(kept: Kept): Upkeep {
     ...(sendMetrics === undefined ? [] : [repeat(metricsMs, sendMetrics)]),
     repeat(resendMs, () => holds.resend()),
     repeat(reconcileMs, reconcileInTurn(kept)),
-    renewing,
+    repeat(leaseMs, renewLeases(kept, follow.wake)),
   ];
   return {
     get isPublished() {
@@ -111,7 +105,7 @@ function reconcileInTurn({ holds, events }: Kept): () => Promise<void> {
 function renewLeases({ leases }: Kept, onLost: () => void): () => Promise<boolean> {
   return async () => {
     const wasSettled = leases.isSettled;
-    await leases.renewWhenDue();
+    await leases.renew();
     if (leases.isSettled) return false;
     if (wasSettled) onLost();
     await new Promise((resolve) => setTimeout(resolve, unsettledMs));

@@ -20,8 +20,8 @@ export interface Shards extends Domain {
   leave(): Promise<void>;
 }
 
-const renewMs = 1_000;
-/** Who joins announces it, and a step finds that a shard has lost something. So this is for what nobody announced. */
+const leaseMs = 1_000;
+/** Who joins announces it, and renewing the leases finds an epoch that has ended. So this is for announcements that are lost. */
 const unaskedMs = 5_000;
 const epochPauseMs = 500;
 /** The interval of checks while a shard is about to be opened. */
@@ -58,15 +58,12 @@ export function buildShards(deps: ShardsDependencies): Shards {
         failed('epochs'),
         { pauseMs: epochPauseMs },
       );
-      const members = state.watchMembers(() => {
-        leases.suspectLoss();
-        maintaining.wake();
-      });
+      const members = state.watchMembers(maintaining.wake);
       return [
         repeat(
-          renewMs,
+          leaseMs,
           async () => {
-            await leases.renewWhenDue();
+            await leases.renew();
             if (!leases.isSettled) maintaining.wake();
           },
           failed('leases'),

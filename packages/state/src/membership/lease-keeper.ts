@@ -2,21 +2,15 @@ import type { Signed } from '../envelopes/sealing.ts';
 import type { JoinReply, MembershipPort } from '../ports/index.ts';
 import { shards as allShards } from '../shard.ts';
 
-/** Time in ms from the renewal of a lease to its end. */
+/** Time in ms from the renewal of a lease to its end. Leases are renewed every second. */
 export const leaseMs = 15_000;
 /** Time in ms until a lapsed lease is reaped. After a pause of Redis, all processes renew late. */
 export const leaseGraceMs = 5_000;
-/** The time in ms for which a replica may lack a step. By default, Sentinel and Redis Cluster promote none that was cut off for longer. */
-const lagMs = 300_000;
-/** The time in ms between two renewals of a process that has taken no step for that long. */
-const idleRenewMs = 5_000;
 
 export interface LeaseKeeperDependencies {
   readonly state: MembershipPort;
   /** The declaration of this process's present incarnation in a shard. Undefined: nothing to declare. */
   readonly declare: (shard: number) => Signed | undefined;
-  /** A monotonic clock in ms. Default: this machine's. */
-  readonly now?: () => number;
   /** The shards to join. Default: all. Simulations use fewer. */
   readonly shards?: readonly number[];
 }
@@ -25,17 +19,12 @@ export interface LeaseKeeperDependencies {
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDependencies;
   readonly #shards: readonly number[];
-  readonly #now: () => number;
   readonly #renewing = new Set<number>();
   #isOpen = false;
-  #changes = 0;
-  #changedAt = Number.NEGATIVE_INFINITY;
-  #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: LeaseKeeperDependencies) {
     this.#deps = deps;
     this.#shards = deps.shards ?? allShards;
-    this.#now = deps.now ?? (() => performance.now());
     // A step that was refused for its lease or epoch triggers a renewal at once.
     deps.state.membership.onRefused = (shard) => {
       if (!this.#renewing.has(shard)) void this.#renewShard(shard);
@@ -47,27 +36,7 @@ export class LeaseKeeper {
     return this.#isOpen && this.#shards.every((shard) => this.#deps.state.membership.isJoined(shard));
   }
 
-  /**
-   * Renews if it is time to. Called every second, and more often while this process is not in every shard. A renewal also finds that
-   * a shard lost a step, so a process renews at each call for as long as a replica may lack one of its steps.
-   */
-  async renewWhenDue(): Promise<void> {
-    const { changes } = this.#deps.state.membership;
-    const now = this.#now();
-    if (changes !== this.#changes) this.suspectLoss();
-    this.#changes = changes;
-    const isIdle = this.isSettled && now - this.#changedAt > lagMs;
-    if (isIdle && now - this.#renewedAt < idleRenewMs) return;
-    this.#renewedAt = now;
-    await this.renew();
-  }
-
-  /** The state may have lost something, so the next calls of `renewWhenDue` look. */
-  suspectLoss(): void {
-    this.#changedAt = this.#now();
-  }
-
-  /** Joins or renews in every shard. */
+  /** Joins or renews in every shard. Called every second, and more often until all succeed. */
   async renew(): Promise<void> {
     const open = await Promise.all(this.#shards.map((shard) => this.#renewShard(shard)));
     this.#isOpen = open.every(Boolean);

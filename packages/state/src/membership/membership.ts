@@ -68,8 +68,6 @@ const outside = { epoch: 0, acked: 0, answered: 0, leaseUntil: 0, joined: false 
 export class Membership {
   readonly #newClient: () => string;
   readonly #members: Member[];
-  /** Number of answered steps that changed something. Never decreases. */
-  changes = 0;
   /** Called when a shard refuses a step, so that the membership is renewed soon. */
   onRefused: (shard: number) => void = () => {};
 
@@ -107,7 +105,6 @@ export class Membership {
   /** Processes a shard's reply to a step and updates the membership. Throws if the step was refused. */
   take<T>(shard: number, caller: Caller, guarded: Guarded<T>): T {
     if (!('refused' in guarded)) {
-      this.changes += guarded.changed;
       const member = this.#member(shard);
       if (this.isCurrent(shard, caller)) {
         const answered = member.answered + guarded.changed;

@@ -4,7 +4,7 @@ import type { Membership } from '../membership/membership.ts';
 export interface JoinRequest {
   /**
    * The caller's holds in this shard. Undefined: none. `renewal`: only renews the lease of a caller that has joined, because a
-   * declaration may have many megabytes and leases are renewed every few seconds.
+   * declaration may have many megabytes and leases are renewed every second.
    */
   readonly declaration: Signed | 'renewal' | undefined;
   readonly leaseMs: number;
