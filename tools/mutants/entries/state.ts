@@ -36,6 +36,12 @@ const guardsOf = (name: string): Mutant[] => {
     .map((mutant) => ({ ...mutant, tests: ofRedis[conditionOf(mutant)] ?? mutant.tests }));
 };
 
+/** Control is not told who joins. */
+const announcements = mutantsAt({ folder: 'announcements', file: `${scripts}/join.lua`, tests: [contract] }, [
+  ['joins', "', 0)\n    redis.pcall('PUBLISH', JOINED_CHANNEL, '')", "', 0)"],
+  ['declares', "if is_new then redis.pcall('PUBLISH', JOINED_CHANNEL, '') end", ''],
+]);
+
 /** Counts of refusals: whose are counted, and how often. */
 const refusals: readonly Mutant[] = [
   ...mutantsAt({ folder: 'refusals', file: `${scripts}/redeem.lua`, tests: [contract] }, [
@@ -76,4 +82,4 @@ const guards: readonly Mutant[] = readdirSync(new URL(scripts, root), {
   .sort()
   .flatMap(guardsOf);
 
-export const stateMutants: readonly Mutant[] = [...guards, ...refusals];
+export const stateMutants: readonly Mutant[] = [...guards, ...announcements, ...refusals];
