@@ -109,9 +109,24 @@ export const thorough: readonly Thorough[] = [
     ],
   },
   {
-    files: 'tools/{{bench,routing-simulation,wallet-guessing}/**/*,fuzz/{bit-flips,corpus,http}}.test.ts',
+    files: 'tools/bench/**/*.test.ts',
     leftOut: 'files',
-    changes: ['tools/{bench,fuzz,routing-simulation,wallet-guessing}/**'],
+    changes: ['tools/bench/**'],
+  },
+  {
+    files: 'tools/fuzz/{bit-flips,corpus,http}.test.ts',
+    leftOut: 'files',
+    changes: ['tools/fuzz/**'],
+  },
+  {
+    files: 'tools/routing-simulation/**/*.test.ts',
+    leftOut: 'files',
+    changes: ['tools/routing-simulation/**'],
+  },
+  {
+    files: 'tools/wallet-guessing/**/*.test.ts',
+    leftOut: 'files',
+    changes: ['tools/wallet-guessing/**'],
   },
   {
     files: 'test/contract/conformance/{every-route,limits}.test.ts',

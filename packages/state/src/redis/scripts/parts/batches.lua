@@ -1,10 +1,10 @@
 -- Does the steps of several requests in one call. ARGV: one value for all, then for each shard in the order of KEYS:
 -- client, epoch, acked, lease until, number of requests, and `width` values for each request. `handle` gets the place
--- of a request's values, the client, and what `guard` found; it returns a reply and whether it changed something. Each change
--- counts as one step. Returns for each shard the number of the caller's steps, how many of them are new, and the
--- replies, or its refusal. A refused shard or request does not affect the others, and neither does one that fails on a
--- damaged record: its reply is `error` and the message. It may have changed something before, so it counts, except that
--- joining is no step.
+-- of a request's values, the client, and what `guard` found; it returns a reply and whether it changed something.
+-- Each change counts as one step. Returns for each shard the number of the caller's steps, how many of them are new,
+-- and the replies, or its refusal. A refused shard or request does not affect the others, and neither does one that
+-- fails on a damaged record: its reply is `error` and the message. It may have changed something before, so it
+-- counts, except that joining is no step.
 -- include guard
 
 local function message_of(failure) return type(failure) == 'table' and failure.err or tostring(failure) end

@@ -1,7 +1,7 @@
--- Checks whether the caller, who stands in ARGV from `at`, may take this step. For 'join', it also tells if the epoch is
--- open (1 or 0) and if the caller is in it. Only reads, unless it ends an epoch
--- because the shard has lost data: an epoch older than the caller's, or one that forgot answered steps. Kinds: 'admit'
--- and 'settle' need an open epoch, 'project' any.
+-- Checks whether the caller, who stands in ARGV from `at`, may take this step. For 'join', it also tells if the epoch
+-- is open (1 or 0) and if the caller is in it. Only reads, unless it ends an epoch because the shard has lost data:
+-- an epoch older than the caller's, or one that forgot answered steps. Kinds: 'admit' and 'settle' need an open
+-- epoch, 'project' any.
 -- include names
 
 local function guard(kind, at)
