@@ -67,12 +67,11 @@ export function meteringEmbeddingsSuite(stage: Stage): void {
           const { length } = request.body.input as string[];
           response.writeHead(200, { 'content-type': 'application/json' });
           response.write('{"object":"list","data":[');
+          const gone = new Promise((resolve) => response.once('close', resolve));
           for (let index = 0; index < length && !response.destroyed; index += 1) {
             const entry = `${index === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":${json}}`;
-            if (!response.write(entry)) {
-              const gone = new Promise((resolve) => response.once('close', resolve));
-              await Promise.race([new Promise((resolve) => response.once('drain', resolve)), gone]);
-            }
+            if (response.write(entry)) continue;
+            await Promise.race([new Promise((resolve) => response.once('drain', resolve)), gone]);
           }
           response.end(`],"model":"own-name","usage":{"prompt_tokens":${length * 10},"total_tokens":${length * 10}}}`);
         });

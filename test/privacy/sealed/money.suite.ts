@@ -104,9 +104,9 @@ export function moneySuite(stage: SealedStage): void {
         provider.answer(async (request, response) => {
           const { headers } = await answerOf(provider.enclave, request);
           response.writeHead(200, headers);
+          const gone = new Promise((resolve) => response.once('close', resolve));
           for (let sent = 0; sent < 64 * most && !response.destroyed; sent += 60_000) {
             if (response.write(frame(60_000 - 20))) continue;
-            const gone = new Promise((resolve) => response.once('close', resolve));
             await Promise.race([new Promise((resolve) => response.once('drain', resolve)), gone]);
           }
           response.end();
