@@ -246,10 +246,10 @@ describe('sotto-control', () => {
   });
 
   it.each([
-    [['order', 'refund', 'nothing', '1'], /must be an order id/],
+    [['order', 'refund', 'nothing', '1'], /the order id is "nothing"/],
     [['order', 'refund', '00000000-0000-4000-8000-000000000000', '0'], /the total refunded/],
     [['order', 'refund', '00000000-0000-4000-8000-000000000000', '1'], /order .* does not exist/],
-    [['account', 'credit', 'nobody', '1', '--reference', 'x'], /must be an account id/],
+    [['account', 'credit', 'nobody', '1', '--reference', 'x'], /the account id is "nobody"/],
     [
       ['account', 'credit', '00000000-0000-4000-8000-000000000000', '1', '--reference', 'x'],
       /account .* does not exist/,
@@ -268,9 +268,15 @@ describe('sotto-control', () => {
       ['key', 'create', '--account', '00000000-0000-4000-8000-000000000000', '--kind', 'royal'],
       /use inference or management/,
     ],
+    [['operator', 'revoke', 'ann@example.com', 'bob@example.com'], /"bob@example.com" is one argument too many/],
+    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1', '000', '--reference', 'x'], /"000" is one/],
+    [['spend', '2026-10'], /"2026-10" is one argument too many/],
+    [['billing', 'check'], /needs a billing file/],
+    [['explain', 'chat.json'], /--registry FILE/],
   ])('refuses %j with a reason', async (args, reason) => {
     const ran = await control(args);
-    expect(ran.code).toBeGreaterThan(0);
+    // 1 would say that right arguments failed.
+    expect(ran.code).toBe(reason.source.includes('does not exist') ? 1 : 2);
     expect(ran.error).toMatch(reason);
   });
 

@@ -24,6 +24,7 @@ import {
   commandLine,
   type Option,
   printList,
+  readId,
   required,
   UsageError,
   withDatabase,
@@ -126,13 +127,11 @@ export async function accountSwitch(
   account: string | undefined,
   state: 'disabled' | 'enabled',
 ): Promise<void> {
-  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  const accountId = readId('account', account);
   const change = state === 'disabled' ? disableAccount : enableAccount;
-  const changed = await withDatabase(context, (pool) =>
-    change(pool, { accountId: account.toLowerCase(), actor: commandLine }),
-  );
-  orError(changed, errorsOf(account));
-  context.out(`${account} is ${state}`);
+  const changed = await withDatabase(context, (pool) => change(pool, { accountId, actor: commandLine }));
+  orError(changed, errorsOf(accountId));
+  context.out(`${accountId} is ${state}`);
 }
 
 const errorsOf = (account: string) => ({
@@ -146,23 +145,22 @@ export async function accountDelete(
   account: string | undefined,
   { email, 'with-workspaces': withWorkspaces }: Readonly<Record<string, Option>>,
 ): Promise<void> {
-  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  const accountId = readId('account', account);
   if (typeof email !== 'string')
     throw new UsageError('--email is missing: it takes the address of the person, so that no other is deleted');
   const address = readAddress(email);
-  const accountId = account.toLowerCase();
   const { origin, signIn } = required(readLinkSettings(context.environment));
   const deletion = { accountId, email: address, withWorkspaces: withWorkspaces === true, actor: commandLine };
   const deleted = await withDatabase(context, (pool) => deletePerson(pool, deletion, Date.now()));
   try {
-    orError(deleted, { ...deletionErrors(address), no_account: errorsOf(account).no_account });
+    orError(deleted, { ...deletionErrors(address), no_account: errorsOf(accountId).no_account });
   } catch (error) {
     const message = (error as Error).message
       .replace('`with_workspaces`', '--with-workspaces')
       .replace('`email`', '--email');
     throw new CliError(`${message} Nothing was deleted`);
   }
-  context.out(`${account} is deleted; its keys stop within seconds while control runs`);
+  context.out(`${accountId} is deleted; its keys stop within seconds while control runs`);
   if (signIn.smtp === undefined) return;
   await mailNow(signIn.smtp, origin, deletedByOperatorMail(origin, address), 'notice');
   context.out(`${address} was told by mail`);
@@ -175,7 +173,7 @@ export async function accountGrant(
 ): Promise<void> {
   const amountNusd = usd === 'default' ? undefined : readUsd(usd);
   if (usd !== 'default' && amountNusd === undefined)
-    throw new CliError(
+    throw new UsageError(
       `the amount is ${usd === undefined ? 'missing' : `"${usd}"`}; write USD with at most nine decimals, or default`,
     );
   await withDatabase(context, async (pool) => {
@@ -202,7 +200,7 @@ async function findAccountId(pool: pg.Pool, account: string | undefined): Promis
 export function readUsd(usd: string | undefined): Nusd | undefined {
   if (usd === undefined || !/^\d+(\.\d{1,9})?$/.test(usd)) return undefined;
   const nusd = usdToNusd(Number(usd));
-  if (nusd === undefined) throw new CliError(`the amount is ${usd} USD; the most is ${nusdToDecimal(maxNusd)} USD`);
+  if (nusd === undefined) throw new UsageError(`the amount is ${usd} USD; the most is ${nusdToDecimal(maxNusd)} USD`);
   return nusd;
 }
 
@@ -214,20 +212,22 @@ export async function accountCredit(
     reference,
   }: { readonly account: string | undefined; readonly usd: string | undefined; readonly reference: Option },
 ): Promise<void> {
-  if (account === undefined || !isUuid(account)) throw new CliError('the first argument must be an account id');
+  const accountId = readId('account', account);
   const amountNusd = readUsd(usd);
   if (amountNusd === undefined || amountNusd === 0n) {
-    throw new CliError('the second argument must be an amount in USD above 0, with at most nine decimals');
+    throw new UsageError(
+      `the amount is ${usd === undefined ? 'missing' : `"${usd}"`}; write USD above 0, with at most nine decimals`,
+    );
   }
   if (typeof reference !== 'string' || reference === '') {
-    throw new CliError(
+    throw new UsageError(
       '--reference is missing; choose a text such as an invoice number. Each reference credits the account once',
     );
   }
   const booked = await withDatabase(context, (pool) =>
-    creditAsOperator(pool, { accountId: account.toLowerCase(), amountNusd, reference, actor: commandLine }),
+    creditAsOperator(pool, { accountId, amountNusd, reference, actor: commandLine }),
   );
-  const credited = orError(booked, errorsOf(account));
+  const credited = orError(booked, errorsOf(accountId));
   if (credited.outcome === 'used')
     throw new CliError(`the reference "${reference}" has credited another account or amount; nothing has changed`);
   context.out(`balance: ${nusdToUsd(credited.balanceNusd)} USD`);
@@ -235,22 +235,22 @@ export async function accountCredit(
 
 export async function keyCreate(context: CliProcess, values: Readonly<Record<string, Option>>): Promise<void> {
   const { account, kind = 'inference', name = 'from the command line', limit } = values;
-  if (typeof account !== 'string' || !isUuid(account)) throw new CliError('--account must be an account id');
+  const accountId = readId('account', account);
   if (kind !== 'inference' && kind !== 'management')
-    throw new CliError(`--kind is \`${kind}\`; use inference or management`);
+    throw new UsageError(`--kind is \`${kind}\`; use inference or management`);
   const creditLimitNusd = typeof limit === 'string' ? readUsd(limit) : undefined;
   if (limit !== undefined && creditLimitNusd === undefined)
-    throw new CliError(`--limit is \`${limit}\`; use an amount in USD, such as 5`);
+    throw new UsageError(`--limit is \`${limit}\`; use an amount in USD, such as 5`);
   const isKnown = await withDatabase(context, async (pool) => {
     const created = await inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ id: string }>(
         'select id from workspaces where account_id = $1 and is_default',
-        [account],
+        [accountId],
       );
       const [workspace] = rows;
-      if (workspace === undefined) throw new CliError(`account ${account} does not exist`);
+      if (workspace === undefined) throw errorsOf(accountId).no_account();
       const inserted = await insertKey(client, {
-        accountId: account,
+        accountId,
         workspaceId: workspace.id,
         kind,
         name: String(name),
@@ -260,7 +260,7 @@ export async function keyCreate(context: CliProcess, values: Readonly<Record<str
       await recordAct(client, {
         actor: commandLine,
         act: 'key_created',
-        accountId: account,
+        accountId,
         workspaceId: workspace.id,
         details: { key_id: inserted.id, kind, credit_limit_usd: inserted.credit_limit_usd },
       });

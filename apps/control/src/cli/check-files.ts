@@ -3,7 +3,7 @@ import { publicRegistry, type RegistryPublic } from '@sotto/router';
 import { parseBilling } from '../billing/billing-plan.ts';
 import { checkCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
 import { counted } from '../counted.ts';
-import { CliError, type CliProcess, type Option, readText, today, UsageError } from './cli-process.ts';
+import { type CliProcess, type Option, readText, today, UsageError } from './cli-process.ts';
 
 /**
  * Checks a catalog file in the same way as control does at its start, and warns about likely mistakes. Without a
@@ -40,7 +40,7 @@ export async function catalogCheck(
 
 /** Checks a billing file in the same way as control does at its start. */
 export async function billingCheck(context: CliProcess, file: string | undefined): Promise<number> {
-  if (file === undefined) throw new CliError('usage: sotto-control billing check FILE');
+  if (file === undefined) throw new UsageError('billing check needs a billing file');
   const parsed = parseBilling(await readText(file));
   if (!parsed.ok) {
     for (const { line, message } of parsed.problems) context.error(`${file}:${line}: ${message}`);

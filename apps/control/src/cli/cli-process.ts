@@ -6,6 +6,7 @@ import type { Actor } from '../audit-log/record-act.ts';
 import { readDatabaseUrl } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { isUuid } from '../database/is-uuid.ts';
 
 /** The parts of the process that a command may use. */
 export interface CliProcess {
@@ -25,6 +26,14 @@ export class UsageError extends CliError {}
 
 /** The value of an option, as `parseArgs` gives it. */
 export type Option = string | boolean | undefined;
+
+/** Returns an id that was given to a command. Throws a `UsageError` if it is none. */
+export function readId(of: 'account' | 'order', given: Option): string {
+  if (typeof given === 'string' && isUuid(given)) return given.toLowerCase();
+  throw new UsageError(
+    `the ${of} id is ${given === undefined ? 'missing' : `"${given}"`}; \`sotto-control ${of} list\` prints the ids`,
+  );
+}
 
 /** Returns settings that were read. Throws a `CliError` that says what is wrong with them. */
 export function required<T>(read: Settings<T>): T {

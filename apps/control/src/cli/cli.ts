@@ -45,6 +45,8 @@ interface Command {
   readonly options?: CommandOptions;
   /** False: the command reads no settings of the service, so it runs without them. Default: true. */
   readonly needsSettings?: false;
+  /** The most arguments beside options. Default: none. */
+  readonly takes?: number;
   /** Resolves to the exit code, if it may be another than 0. */
   run(
     context: CliProcess,
@@ -62,6 +64,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'catalog check FILE [--registry FILE]',
     summary: 'check a catalog file, without a server, for errors and likely mistakes',
     ...{ options: { registry: text }, needsSettings: false },
+    takes: 1,
     run: (context, [file], { registry }) => catalogCheck(context, file, registry),
   },
   'catalog import': {
@@ -81,6 +84,7 @@ const commands: Readonly<Record<string, Command>> = {
       },
       ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text, 'as-of': text },
     },
+    takes: 1,
     run: (context, [source], values) => catalogImport(context, source, values),
   },
   'litellm import': {
@@ -91,24 +95,28 @@ const commands: Readonly<Record<string, Command>> = {
       options: { out: text, prices: text, 'privacy-class': text, force: { type: 'boolean' } },
       needsSettings: false,
     },
+    takes: 1,
     run: (context, [file], values) => litellmImport(context, file, values),
   },
   'config check': {
     usage: 'config check [FILE]',
     summary: 'check sotto.yaml, without a server: keys, references, inline parts, and the values of every process',
     needsSettings: false,
+    takes: 1,
     run: (context, [file]) => configCheck(context, file),
   },
   'config show': {
     usage: 'config show [FILE]',
     summary: 'print the effective settings of control, each with its source, and the others of sotto.yaml',
     needsSettings: false,
+    takes: 1,
     run: (context, [file]) => configShow(context, file),
   },
   'config split': {
     usage: 'config split [FILE] --out DIR',
     summary: "write the registry and the broker's part of sotto.yaml, which are measured into its image",
     ...{ options: { out: text }, needsSettings: false },
+    takes: 1,
     run: (context, [file], { out }) => configSplit(context, file, out),
   },
   'provider add': {
@@ -121,12 +129,14 @@ const commands: Readonly<Record<string, Command>> = {
       ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text },
       ...{ 'insecure-http': { type: 'boolean' }, tools: { type: 'boolean' } },
     },
+    takes: 1,
     run: (context, [address], values) => providerAdd(context, address, values),
   },
   explain: {
     usage: 'explain FILE --registry FILE [--catalog FILE] [--preferences FILE]',
     summary: 'print which routes a chat request in a JSON file would use, and why the others are excluded',
     options: { registry: text, catalog: text, preferences: text },
+    takes: 1,
     run: (context, [file], { registry, catalog, preferences }) =>
       explain(context, file, { registry, catalog, preferences }),
   },
@@ -145,6 +155,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'rejected dismiss ID --why TEXT',
     summary: 'resolve a settlement that will not be booked; the audit no longer reports it',
     options: { why: text },
+    takes: 1,
     run: (context, [id], { why }) => rejectedDismiss(context, { id, why }),
   },
   doctor: {
@@ -157,11 +168,13 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'billing check FILE',
     summary: 'check a billing file, without a server, and show the price of each package',
     needsSettings: false,
+    takes: 1,
     run: (context, [file]) => billingCheck(context, file),
   },
   'order refund': {
     usage: 'order refund ORDER_ID USD',
     summary: 'record the total refunded for an order so far, if its payment rail does not report it (crypto)',
+    takes: 2,
     run: (context, [order, usd]) => orderRefund(context, { order, usd }),
   },
   'account create': {
@@ -169,22 +182,26 @@ const commands: Readonly<Record<string, Command>> = {
     summary:
       'create an account and print its id: for a person, with a link to set a password, or for programs, by a name',
     options: { name: text },
+    takes: 1,
     run: (context, [email], { name }) => accountCreate(context, email, name),
   },
   'account link': {
     usage: 'account link EMAIL',
     summary: 'print a new link to set a password, if the first one has expired',
+    takes: 1,
     run: (context, [email]) => accountLink(context, email),
   },
   'account credit': {
     usage: 'account credit ACCOUNT_ID USD --reference TEXT',
     summary: 'credit an account; each reference credits it once',
     options: { reference: text },
+    takes: 2,
     run: (context, [account, usd], { reference }) => accountCredit(context, { account, usd, reference }),
   },
   'account grant': {
     usage: 'account grant EMAIL|ACCOUNT_ID USD|default',
     summary: "set what an account gets each month with BILLING=none; default means the deployment's MONTHLY_GRANT_USD",
+    takes: 2,
     run: (context, [account, usd]) => accountGrant(context, { account, usd }),
   },
   'account list': {
@@ -196,11 +213,13 @@ const commands: Readonly<Record<string, Command>> = {
   'account disable': {
     usage: 'account disable ACCOUNT_ID',
     summary: 'stop the keys and end the sessions of an account; its money stays',
+    takes: 1,
     run: (context, [account]) => accountSwitch(context, account, 'disabled'),
   },
   'account enable': {
     usage: 'account enable ACCOUNT_ID',
     summary: 'let a disabled account sign in again, and its keys work again',
+    takes: 1,
     run: (context, [account]) => accountSwitch(context, account, 'enabled'),
   },
   'account delete': {
@@ -208,6 +227,7 @@ const commands: Readonly<Record<string, Command>> = {
     summary:
       'delete a person on request, as they could themselves: sign-in, address, names, keys and workspaces; the rest of the money is forfeited',
     options: { email: text, 'with-workspaces': { type: 'boolean' } },
+    takes: 1,
     run: (context, [account], values) => accountDelete(context, account, values),
   },
   'sign-up show': {
@@ -219,6 +239,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage: 'sign-up invite EMAIL... | -',
     summary:
       'let addresses of any domain sign up within seven days; - reads them from standard input, also as `Ann <ann@example.com>`, without lines that begin with #',
+    takes: Number.POSITIVE_INFINITY,
     run: (context, emails) => signUpInvite(context, emails),
   },
   'acts list': {
@@ -245,11 +266,13 @@ const commands: Readonly<Record<string, Command>> = {
   'operator grant': {
     usage: 'operator grant EMAIL',
     summary: 'let a user administer this deployment in the dashboard and by API',
+    takes: 1,
     run: (context, [email]) => operatorGrant(context, email),
   },
   'operator revoke': {
     usage: 'operator revoke EMAIL',
     summary: 'take that role away',
+    takes: 1,
     run: (context, [email]) => operatorRevoke(context, email),
   },
   'operator list': { usage: 'operator list', summary: 'list the users who have that role', run: operatorList },
@@ -276,19 +299,21 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   const name = [`${args[0]} ${args[1]}`, args[0] ?? ''].find((candidate) => Object.hasOwn(commands, candidate));
   const command = name === undefined ? undefined : commands[name];
   if (name === undefined || command === undefined) {
-    const asked = args.length === 0 || args[0] === 'help' || args[0] === '--help';
+    const asked = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '');
     for (const line of help()) (asked ? context.out : context.error)(line);
     return asked ? 0 : 2;
   }
   let explain = (message: string): string => message;
   try {
     const rest = args.slice(name.split(' ').length);
-    if (rest.includes('--help')) {
+    if (rest.includes('--help') || rest.includes('-h')) {
       context.out(`usage: sotto-control ${command.usage}\n\n${command.summary}`);
       return 0;
     }
     const options: CommandOptions = command.options ?? {};
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true });
+    const excess = positionals[command.takes ?? 0];
+    if (excess !== undefined) throw new UsageError(`"${excess}" is one argument too many`);
     if (command.needsSettings === false) return codeOf(await command.run(context, positionals, values));
     const given = (name === 'serve' ? loadControlSettings : settingsOfCommand)(context.environment);
     if (!given.ok) throw new CliError(given.message);

@@ -20,7 +20,7 @@ import {
   ServiceError,
 } from '@sotto/wire';
 import { builtInCatalog, builtInCatalogText, parseRegistryText } from '../catalog/built-in-files.ts';
-import { CliError, type CliProcess, type Option, readText } from './cli-process.ts';
+import { CliError, type CliProcess, type Option, readText, UsageError } from './cli-process.ts';
 
 /**
  * Prints how a chat request in a file would be routed and why, with the function that routes requests. It assumes that
@@ -32,7 +32,7 @@ export async function explain(
   options: { readonly catalog: Option; readonly registry: Option; readonly preferences: Option },
 ): Promise<number> {
   if (file === undefined || typeof options.registry !== 'string') {
-    throw new CliError('usage: sotto-control explain FILE --registry FILE [--catalog FILE] [--preferences FILE]');
+    throw new UsageError('explain needs a file with a chat request, and --registry FILE');
   }
   const catalogFile = typeof options.catalog === 'string' ? options.catalog : builtInCatalog;
   const preferences =

@@ -16,6 +16,7 @@ import {
   type CliProcess,
   commandLine,
   printList,
+  readId,
   required,
   UsageError,
   withDatabase,
@@ -109,19 +110,21 @@ export async function orderRefund(
   context: CliProcess,
   { order, usd }: { readonly order: string | undefined; readonly usd: string | undefined },
 ): Promise<void> {
-  if (order === undefined || !isUuid(order)) throw new CliError('the first argument must be an order id');
+  const orderId = readId('order', order);
   const totalNusd = readUsd(usd);
   if (totalNusd === undefined || totalNusd === 0n) {
-    throw new CliError('the second argument must be the total refunded for the order so far, in USD');
+    throw new UsageError(
+      `the amount is ${usd === undefined ? 'missing' : `"${usd}"`}; write the total refunded for the order so far, in USD`,
+    );
   }
   const { file } = required(readBillingSettings(context.environment, { testRail: 'off' }));
   const plan = required(await readBillingPlan(file));
   const refunded = await withTransaction(context, async (client) => {
-    const before = await lockOrder(client, order.toLowerCase());
-    if (before === undefined) throw new CliError(`order ${order} does not exist`);
+    const before = await lockOrder(client, orderId);
+    if (before === undefined) throw new CliError(`order ${orderId} does not exist`);
     // Recorded now, it would take back a payment that is still to come.
     if (before.payment === undefined)
-      throw new CliError(`order ${order} is ${before.status}: it was not credited, so there is nothing to take back`);
+      throw new CliError(`order ${orderId} is ${before.status}: it was not credited, so there is nothing to take back`);
     const most = orderTotal(before);
     if (totalNusd > most)
       throw new CliError(
