@@ -14,7 +14,7 @@ const limits = { firstByteMs: 1, idleMs: 1 };
 const begin = (provider: (handler: UpstreamHandler) => void) => {
   const call = (_request: unknown, handler: UpstreamHandler) => {
     provider(handler);
-    return { abort() {}, pause() {}, resume() {} };
+    return { hasBegun: true, abort() {}, pause() {}, resume() {} };
   };
   const upstream = { call } as unknown as Upstream;
   return beginWhole({
@@ -51,4 +51,24 @@ describe('the time limits of an attempt', () => {
     block(300);
     expect(await result).toMatchObject({ ok: false, outcome: 'timeout' });
   });
+});
+
+// A client that leaves then has cost nothing, so it pays nothing.
+it('a provider works for a request from the time when it was sent until a failure comes', async () => {
+  let provider: UpstreamHandler | undefined;
+  const sent = { hasBegun: false, abort() {}, pause() {}, resume() {} };
+  const call = (_request: unknown, handler: UpstreamHandler) => {
+    provider = handler;
+    return sent;
+  };
+  const upstream = { call } as unknown as Upstream;
+  const { hasBegun } = beginWhole({
+    ...{ adapter: {} as Adapter, upstream, request, limits, reader, maxBytes: 100 },
+    success: ({ answer }) => answer,
+  });
+  expect(hasBegun?.()).toBe(false);
+  sent.hasBegun = true;
+  expect(hasBegun?.()).toBe(true);
+  provider?.onResponse(503, { contentType: 'application/json', retryAfter: undefined, isDelimited: true });
+  expect(hasBegun?.()).toBe(false);
 });

@@ -71,6 +71,11 @@ export abstract class Attempt implements UpstreamHandler {
     return this.#over;
   }
 
+  /** Whether the provider may work for the request: it was written, and no failure has come. */
+  get hasBegun(): boolean {
+    return this.#failing === undefined && this.#call?.hasBegun === true;
+  }
+
   start(upstream: Upstream, request: UpstreamRequest | RelayedRequest): void {
     const { firstByteMs } = this.#limits;
     if (firstByteMs !== undefined) this.#timer = setTimeout(() => this.#timeOut(), firstByteMs);
@@ -168,7 +173,14 @@ export abstract class Attempt implements UpstreamHandler {
   /** Like `finish`, but gives the provider this long to close by itself, so that its connection can be reused. */
   protected finishAndLinger(ms: number): void {
     this.finish();
-    if (!this.#hasEnded) this.#timer = setTimeout(() => this.abort(), ms).unref();
+    if (this.#hasEnded) return;
+    this.#timer = setTimeout(() => this.abort(), ms).unref();
+    this.readOn();
+  }
+
+  /** Reads on while the client holds the answer back, because at most its end is to come. */
+  protected readOn(): void {
+    if (this.#isPaused) this.#call?.resume();
   }
 
   /** Clears the timer: until it fires, it would keep all objects of the request in memory. */

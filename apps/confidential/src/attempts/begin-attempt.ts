@@ -85,7 +85,7 @@ export function beginFlowing<Flowing extends FlowingAttempt, Success>({
     resolve(start.ok ? { ok: true, success: success(attempt) } : failure(start, attempt)),
   );
   attempt.start(upstream, request);
-  return { result, abort: () => attempt.abort() };
+  return { result, hasBegun: () => attempt.hasBegun, abort: () => attempt.abort() };
 }
 
 /** Begins an attempt that wants one whole JSON answer. It succeeds when all of the answer has come. */
@@ -104,5 +104,5 @@ export function beginWhole<Answer, Success>({
     onResult: (read) => resolve(read.ok ? { ok: true, success: success(read.reading) } : read),
   });
   attempt.start(upstream, request);
-  return { result, abort: () => attempt.abort() };
+  return { result, hasBegun: () => attempt.hasBegun, abort: () => attempt.abort() };
 }

@@ -79,6 +79,47 @@ it.each([
   },
 );
 
+it.each([
+  ['was never sent', false, false],
+  ['was sent', true, true],
+])(
+  'tells a client whether to repeat a request that %s before its connection broke',
+  async (_, hasBegun, mustNotRetry) => {
+    const deadline = new Deadlines().open(60_000);
+    const result = Promise.resolve({ ok: false, outcome: 'network_failure' } as const);
+    const attempt = () => ({ result, hasBegun: () => hasBegun, abort() {} });
+    const tried = await tryRoutes<never>({ ...fixed, client, deadline, attempt });
+    deadline.clear();
+    expect(tried).toMatchObject({ end: 'refused', error: { mustNotRetry } });
+  },
+);
+
+// The plan chose a route by an entry of the registry. A reload closes the connections of an entry that it changes, which is no failure of the
+// provider, and what the new entry says may be another privacy class.
+it('passes over a provider that a reload of the registry has changed', async () => {
+  const deadline = new Deadlines().open(60_000);
+  const changed = new Map([
+    ['a', provider],
+    ['b', provider],
+    ['c', provider],
+  ]);
+  const tried: string[] = [];
+  const failed: string[] = [];
+  const result = await tryRoutes<string>({
+    ...{ ...fixed, client, deadline, providers: { get: (id: string) => changed.get(id) } as unknown as ProviderSet },
+    routes: ['a', 'b', 'c'].map((providerId) => ({ id: `m@${providerId}`, providerId }) as Route),
+    onFailed: ({ id }) => void failed.push(id),
+    attempt({ id }) {
+      tried.push(id);
+      changed.set('b', { ...provider });
+      const ended = id === 'm@c' ? { ok: true, success: id } : { ok: false, outcome: 'server_error' };
+      return { result: Promise.resolve(ended as never), abort() {} };
+    },
+  });
+  deadline.clear();
+  expect([result.end, tried, failed]).toEqual(['served', ['m@a', 'm@c'], ['m@a']]);
+});
+
 describe('tryRoutes, if the request ends during its first attempt', () => {
   const endDuring = async (hasBegun: boolean | undefined, end: 'client_left' | 'shut_down' | 'out_of_time') => {
     const deadlines = new Deadlines();

@@ -22,9 +22,14 @@ export type AttemptResult<Success> =
 
 export interface AttemptRun<Success> {
   readonly result: Promise<AttemptResult<Success>>;
-  /** Whether the provider may have been called by now. If absent, it may have been from the start. */
+  /** Whether the provider may work for the request by now. If absent, it may from the start. */
   hasBegun?(): boolean;
   abort(): void;
+}
+
+interface Candidate {
+  readonly route: Route;
+  readonly provider: CallableProvider;
 }
 
 /** The client, as far as `tryRoutes` must know it. */
@@ -82,7 +87,7 @@ export type Tried<Success> =
  */
 export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
   const { routes, encrypted, client, deadline, now, monotonicNow } = options;
-  const left = routes.flatMap((route) => {
+  const left: Candidate[] = routes.flatMap((route) => {
     const provider = options.providers.get(route.providerId);
     return provider === undefined ? [] : [{ route, provider }];
   });
@@ -115,7 +120,6 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
           }, commitsInMs);
     const result = await untilInterrupted(run, client, deadline).finally(() => clearTimeout(committing));
     const tookMs = monotonicNow() - begunAt;
-    // While an enclave is still being verified, no provider works for the request.
     const mayHaveWorked = run.hasBegun?.() ?? true;
     if (result === 'client_left') {
       return { end: 'client_left', abandoned: mayHaveWorked ? { route, tookMs } : undefined };
@@ -140,8 +144,11 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
     const { penalizes, usageError, retry } = failoverTable[result.outcome];
-    retries.add(retry);
-    if (penalizes === 'provider') withoutProvider(left, route.providerId);
+    retries.add(retry === 'may_pay_twice' && !mayHaveWorked ? 'helps' : retry);
+    // One that rejects our key or account does so for every model.
+    if (penalizes === 'provider') drop(left, (other) => other.route.providerId === route.providerId);
+    // A reload of the registry closed the connections of a provider that it changed, and the plan chose the route by the earlier entry.
+    drop(left, (other) => options.providers.get(other.route.providerId) !== other.provider);
     // If the time ended with this attempt, no other can have output. A shutdown has an error of its own.
     const remaining = deadline.expired === 'out_of_time' ? 0 : left.length;
     const place = { attempt: attempts, remaining, encrypted };
@@ -166,14 +173,15 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
 const forbidsRetry = (retries: ReadonlySet<FailoverRow['retry']>): boolean =>
   retries.has('may_pay_twice') || (retries.size > 0 && !retries.has('helps'));
 
-/** Removes a provider's other routes: one that rejects our key or account does so for every model. */
-function withoutProvider(left: { readonly route: Route }[], providerId: string): void {
-  for (let at = left.length - 1; at >= 0; at -= 1) if (left[at]?.route.providerId === providerId) left.splice(at, 1);
+/** Removes candidates that cannot serve. */
+function drop(left: Candidate[], isGone: (candidate: Candidate) => boolean): void {
+  left.splice(0, left.length, ...left.filter((candidate) => !isGone(candidate)));
 }
 
 /** The attempt of a request that the provider's API cannot express. It fails before anything is sent. */
 export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedRequest): AttemptRun<never> => ({
   result: Promise.resolve({ ok: false, outcome: 'unprocessable', message, param }),
+  hasBegun: () => false,
   abort() {},
 });
 

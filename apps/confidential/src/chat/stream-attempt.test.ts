@@ -12,13 +12,17 @@ const adapter = await loadAdapter('openai');
 function begun(first = words) {
   let provider: UpstreamHandler | undefined;
   let isAborted = false;
+  let isHeldBack = false;
   const upstream: Pick<Upstream, 'call'> = {
     call(_request, handler) {
       provider = handler;
       const abort = (): void => {
         isAborted = true;
       };
-      return { abort, pause() {}, resume() {} };
+      const hold = (isHeld: boolean) => (): void => {
+        isHeldBack = isHeld;
+      };
+      return { hasBegun: true, abort, pause: hold(true), resume: hold(false) };
     },
   };
   const ends: string[] = [];
@@ -36,7 +40,7 @@ function begun(first = words) {
   if (provider === undefined) throw new Error('the provider was not called');
   provider.onResponse(200, headers);
   provider.onBytes(Buffer.from(first));
-  return { attempt, provider, ends, isAborted: () => isAborted };
+  return { attempt, provider, ends, isAborted: () => isAborted, isHeldBack: () => isHeldBack };
 }
 
 const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
@@ -67,6 +71,18 @@ describe('an answer that has its finish reason, on a stream that stays open', ()
     expect({ ends, isAborted: isAborted() }).toEqual({ ends: ['complete'], isAborted: true });
     expect(attempt.reported).toMatchObject({ usage: { completionTokens: 6 } });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends for the client although comments go on', async () => {
+    const { provider, ends } = begun();
+    provider.onBytes(Buffer.from(finish));
+    for (const afterMs of [0, 4_000, 900, 100]) {
+      vi.advanceTimersByTime(afterMs);
+      await afterRead();
+      provider.onBytes(Buffer.from(': ping\n\n'));
+      await afterRead();
+    }
+    expect(ends).toEqual(['complete']);
   });
 });
 
@@ -112,6 +128,15 @@ describe('the provider’s connection, after the terminator', () => {
     vi.advanceTimersByTime(1000);
     expect(isAborted()).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is read to its end, although the client holds back what came with the terminator', async () => {
+    const { attempt, provider, ends, isHeldBack } = begun();
+    attempt.pause();
+    expect(isHeldBack()).toBe(true);
+    provider.onBytes(Buffer.from(terminator));
+    await afterRead();
+    expect([ends, isHeldBack()]).toEqual([['complete'], false]);
   });
 
   // A timer keeps the attempt in memory, with its request and answer. At a thousand streams a second, that is many

@@ -28,6 +28,7 @@ export class StreamAttempt extends FlowingAttempt {
   #json: Buffer[] | undefined;
   #takenBytes: number | undefined;
   #isClosing = false;
+  #lastUsage: ReportedUsage | undefined;
 
   constructor(options: StreamAttemptOptions) {
     super(options);
@@ -125,7 +126,10 @@ export class StreamAttempt extends FlowingAttempt {
 
   #take(frames: string, bytes: number): void {
     const { reader } = this;
-    if (this.hasStarted) this.heard();
+    // After the finish reason, comments must not postpone the end.
+    const saysMore = frames !== '' || reader.reported !== this.#lastUsage;
+    this.#lastUsage = reader.reported;
+    if (this.hasStarted && (saysMore || !this.#isClosing)) this.heard();
     if (frames !== '') this.outlet.write(frames);
     if (reader.failure !== undefined) {
       this.giveUp(reader.failure);

@@ -71,7 +71,7 @@ export function throughEnclave<Success>(
   };
   return {
     result: run(),
-    hasBegun: () => running !== undefined,
+    hasBegun: () => running?.hasBegun?.() ?? running !== undefined,
     abort() {
       isAborted = true;
       running?.abort();

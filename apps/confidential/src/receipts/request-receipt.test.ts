@@ -164,7 +164,7 @@ describe('a receipt under way', () => {
     const upstream: Pick<Upstream, 'call'> = {
       call(_request, handler) {
         provider = handler;
-        return { abort() {}, pause() {}, resume() {} };
+        return { hasBegun: true, abort() {}, pause() {}, resume() {} };
       },
     };
     const heard: string[] = [];

@@ -134,6 +134,7 @@ export class SealedAttempt extends FlowingAttempt {
       if (this.#options.meter.end()) this.outlet.end('complete');
       else this.outlet.end('broke');
     }, lingerMs).unref();
+    this.readOn();
   }
 
   protected override finish(): void {

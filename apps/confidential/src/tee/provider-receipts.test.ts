@@ -63,7 +63,7 @@ const upstreamOf = (pieces: readonly string[], status = 200): Upstream => ({
     handler.onResponse(status, { contentType: 'application/json', retryAfter: undefined, isDelimited: true });
     for (const piece of pieces) handler.onBytes(Buffer.from(piece));
     handler.onEnd();
-    return { abort() {}, pause() {}, resume() {} };
+    return { hasBegun: true, abort() {}, pause() {}, resume() {} };
   },
   close: async () => {},
   retire() {},

@@ -8,7 +8,12 @@ import { buildConnector, Pool } from './undici-parts.ts';
 /** Makes the connections of `openUpstream` to an origin. */
 export type MakePool = (origin: string, connectTimeoutMs: number) => Dispatcher;
 
-const settings = { connections: null, pipelining: 1, keepAliveTimeout: 4_000, maxHeaderSize: 32 * 1024 };
+const settings = {
+  ...{ connections: null, pipelining: 1, keepAliveTimeout: 4_000, maxHeaderSize: 32 * 1024 },
+  // Over HTTP/2, one connection that died in silence would take all calls, and undici takes a stream that was cancelled in its middle
+  // for a whole one.
+  allowH2: false,
+};
 
 /** Returns the usual pool. `ca` replaces the well-known certificates. */
 export const plainPool =
@@ -17,8 +22,7 @@ export const plainPool =
     new Pool(origin, { ...settings, connect: { timeout, ca } });
 
 /** Makes a pool whose connections a function of ours opens or refuses. */
-const guardedPool = (origin: string, connect: connectors.connector): Pool =>
-  new Pool(origin, { ...settings, allowH2: false, connect });
+const guardedPool = (origin: string, connect: connectors.connector): Pool => new Pool(origin, { ...settings, connect });
 
 export interface AttestedTls {
   /** Whether a TLS key was attested: the SHA-256 of its SubjectPublicKeyInfo, lower-case hex. */

@@ -118,6 +118,13 @@ function played() {
   return { heard, made, handler, controller, done };
 }
 
+it('has begun once a connection stands, and not before', () => {
+  const { made, handler, controller } = played();
+  expect(made.hasBegun).toBe(false);
+  handler.onRequestStart?.(controller, {});
+  expect(made.hasBegun).toBe(true);
+});
+
 /** Does this within `onBytes`, and waits for it. */
 const firstPiece = (heard: Heard, act: () => void): Promise<void> =>
   new Promise((resolve) => {

@@ -41,6 +41,8 @@ export type UpstreamFailure = 'timeout' | 'network_failure' | 'malformed_answer'
 
 /** A running call. After `abort` the connection is closed, and the handler is not called again. */
 export interface UpstreamCall {
+  /** Whether a connection stands on which the request is written, so that the provider may work for it. */
+  readonly hasBegun: boolean;
   abort(): void;
   pause(): void;
   resume(): void;
@@ -125,6 +127,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #left = new WeakSet<Dispatcher.DispatchController>();
   #over = false;
   #paused = false;
+  hasBegun = false;
 
   constructor(
     handler: UpstreamHandler,
@@ -154,6 +157,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.hasBegun = true;
     if (this.#over) controller.abort(aborted);
     else if (this.#paused) controller.pause();
   }
@@ -168,6 +172,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     if (again !== undefined) {
       this.#left.add(controller);
       controller.abort(aborted);
+      this.hasBegun = false;
       again();
       return;
     }
