@@ -109,11 +109,6 @@ export const thorough: readonly Thorough[] = [
     ],
   },
   {
-    files: 'tools/bench/**/*.test.ts',
-    leftOut: 'files',
-    changes: ['tools/bench/**'],
-  },
-  {
     files: 'tools/fuzz/{bit-flips,corpus,http}.test.ts',
     leftOut: 'files',
     changes: ['tools/fuzz/**'],
