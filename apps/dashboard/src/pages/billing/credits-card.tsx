@@ -32,6 +32,7 @@ export function CreditsCard() {
   const making = useChange({
     mutationFn: () => call('POST /v1/credits/codes', { body: { lots } }),
     refreshes: { queryKey: permissionKey },
+    answersSecret: true,
     // The code is money. It is forgotten with the page.
     gcTime: 0,
   });
