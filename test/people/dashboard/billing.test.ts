@@ -69,7 +69,7 @@ await describeDashboard(
       await page.getByLabel('Lots that the code permits').fill('12');
       await page.getByText('At most $60 within a year.').waitFor();
       await page.getByRole('button', { name: 'Create a code' }).click();
-      await page.getByText('A code permits 12 more lots ($60)').waitFor();
+      await page.getByText(/A code permits 12 more lots \(\$60\), until .* 20\d\d, /).waitFor();
       const code = (await page.getByTestId('credit-code').textContent()) ?? '';
       expect(code).toMatch(/^[0-9A-Z]{4}(-[0-9A-Z]{4}){3}$/);
       await page.reload();

@@ -94,11 +94,18 @@ await describeDashboard('budgets', (stage) => {
     const person = await stage.person();
     const page = await stage.open('/budgets', { as: person });
     const { key, workspace_id: id } = await createKey(page, { name: 'refused' });
+    // An amount with parts of a cent. To type what the warning says must be enough.
+    await page.route('**/v1/routing/preview', async (route) => {
+      const response = await route.fetch();
+      const preview = await response.json();
+      await route.fulfill({ response, json: { ...preview, hold_usd: preview.hold_usd && 0.1234 } });
+    });
     await page.getByRole('button', { name: 'Set budget' }).first().click();
     const limit = page.getByRole('dialog').getByLabel('Limit ($ per month)');
     await limit.fill('0.0000001');
-    await page.getByText(/^A request to .* first sets .* aside, unless it states max_tokens\./).waitFor();
-    await limit.fill('5');
+    const warning = page.getByText(/^A request to .* first sets .* aside, unless it states max_tokens\./);
+    const [, least = ''] = /\$(\S+) aside/.exec((await warning.textContent()) ?? '') ?? [];
+    await limit.fill(least);
     await page.getByText('Counts the whole present month (UTC).').waitFor();
     await page.keyboard.press('Escape');
     const set = await page.request.put(`/v1/workspaces/${id}/budgets`, { data: { limit_usd: 0.0000001 } });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { api, choose, dialog, join, makeKey, openDialog, row, visit } from './keys-page.ts';
-import { expectAccessible, keepPicture, type Stage } from './stage.ts';
+import { expectAccessible, holdBack, keepPicture, type Stage } from './stage.ts';
 
 /** The page of keys, where an admin bounds what members may set. */
 export function keyPolicy(stage: Stage): void {
@@ -14,17 +14,17 @@ export function keyPolicy(stage: Stage): void {
     const workspace = (await api(theirs, '/workspaces')).data[0].id;
     const policy = {
       allowed_models: ['acme/s*'],
-      max_key_limit_usd: 20,
+      max_key_limit_usd: 20.125,
       max_key_days: 30,
       openai_compatible: false,
     };
     const set = await theirs.request.put(`/v1/workspaces/${workspace}/policy`, { data: policy });
     expect(set.status()).toBe(200);
     await page.reload();
-    await row(page, 'mine').getByText('of $20.00').waitFor();
+    await row(page, 'mine').getByText('of $20.13').waitFor();
     await openDialog(page);
     await dialog(page).getByLabel('Name').fill('bounded');
-    await dialog(page).getByText('At most $20.00, by the workspace’s policy.').waitFor();
+    await dialog(page).getByText('At most $20.125, by the workspace’s policy.').waitFor();
     await dialog(page).getByText('policy allows only tickets').waitFor();
     await dialog(page).getByText('Expiry, models and rate limits').click();
     await dialog(page).getByText('all that the workspace’s policy allows (acme/s*)').waitFor();
@@ -32,14 +32,17 @@ export function keyPolicy(stage: Stage): void {
     expect(await dialog(page).getByRole('checkbox', { name: 'acme/plain' }).count()).toBe(0);
     await dialog(page).getByLabel('Limit ($)').fill('21');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
-    await dialog(page).getByText('Enter an amount above 0, such as 5 or 0.50, at most $20.00.').waitFor();
+    await dialog(page).getByText('Enter an amount above 0, such as 5 or 0.50, at most $20.125.').waitFor();
     await expectAccessible(page);
     await keepPicture(page, 'keys-policy');
     await dialog(page).getByLabel('Limit ($)').fill('');
+    // The list of keys is slow. The new key is shown before it comes.
+    const list = await holdBack(page, '**/v1/keys?*');
     await dialog(page).getByRole('button', { name: 'Create key' }).click();
     await dialog(page).getByRole('button', { name: 'Copy key' }).click();
+    list();
     await dialog(page).getByRole('button', { name: 'Done' }).click();
-    await row(page, 'bounded').getByText('of $20.00').waitFor();
+    await row(page, 'bounded').getByText('of $20.13').waitFor();
     await row(page, 'bounded').getByText('Tickets only').waitFor();
 
     await theirs.reload();

@@ -169,6 +169,14 @@ await describeDashboard(
       const both = page.getByRole('table', { name: 'Spend by month, workspace and member' }).getByRole('row');
       await expect.poll(() => both.count()).toBe(3);
 
+      // An amount that was typed for one account is not in the form of the other, which is cached and shown at once.
+      await both.last().getByRole('link', { name: payer.email }).click();
+      await page.getByRole('heading', heading(payer.email)).waitFor();
+      await page.getByLabel('Amount ($)').fill('500');
+      await page.goBack();
+      await page.getByRole('heading', heading(member.email)).waitFor();
+      expect(await page.getByLabel('Amount ($)').inputValue()).toBe('');
+
       await page.getByRole('link', { name: 'Deployment audit log' }).click();
       const acts = page.getByRole('table', { name: 'Events, newest first' }).getByRole('row');
       await page.getByLabel('Part of an address, or an account id').fill(payer.email);

@@ -69,7 +69,13 @@ describe.skipIf(!hasBrowser())('signing in, and the credentials of an account', 
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText('The link is good, the password is not.').waitFor();
     await page.getByLabel('Password').fill(password);
+    // The link is used now. Until the next page comes, this one does not say that it was used before.
+    const reading = page.waitForRequest('**/v1/auth/get-session');
+    const read = await holdBack(page, '**/v1/auth/get-session');
     await page.getByRole('button', { name: 'Confirm' }).click();
+    await reading;
+    expect(await page.getByText('Open this page with the link from the mail.').count()).toBe(0);
+    read();
     await page.getByRole('heading', heading('Account and security')).waitFor();
     await page.getByText('Confirmed', { exact: true }).waitFor();
     await page.goto('/verify-email');

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
 import { thoroughly } from '../../kit/thoroughly.ts';
 import { keyPolicy } from './key-policy.suite.ts';
-import { accept, createWorkspace, describeDashboard, expectAccessible, expectGoodLooks, invite } from './stage.ts';
+import {
+  accept,
+  createKey,
+  createWorkspace,
+  describeDashboard,
+  expectAccessible,
+  expectGoodLooks,
+  invite,
+} from './stage.ts';
 
 await describeDashboard('workspaces', (stage) => {
   it('are created, renamed, switched to and deleted', async () => {
@@ -51,6 +59,18 @@ await describeDashboard('workspaces', (stage) => {
     await page.waitForResponse((answer) => answer.url().includes('/members?') && answer.ok());
     await theirs.reload();
     await theirs.getByRole('heading', { name: 'Invitations' }).waitFor();
+
+    // A viewer has no keys. The list of keys that was just shown must not call them active.
+    await createKey(theirs, { name: 'of the guest', workspace_id: page.url().split('/').at(-1) });
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('table', { name: 'Keys' }).getByText('of the guest').waitFor();
+    await page.goBack();
+    const listed = page.waitForResponse((answer) => answer.url().includes('/members?') && answer.ok());
+    await page.getByLabel(`Role of ${guest.email}`).selectOption('viewer');
+    await listed;
+    await page.goForward();
+    await page.getByRole('switch', { name: 'Show revoked and expired (1)' }).waitFor();
+    await page.goBack();
 
     await page.getByRole('button', { name: `Remove ${guest.email}` }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();

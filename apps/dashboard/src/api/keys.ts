@@ -5,6 +5,12 @@ import { call, callAll } from './call.ts';
 /** All lists of keys. */
 export const allKeys = { queryKey: ['keys'] } as const;
 
+/** The lists that show whether keys work: of keys, and of connected apps, each of which has one. */
+export const keysAndGrants = [allKeys, { queryKey: ['grants'] }] as const;
+
+/** These lists and the budgets of workspaces: all that a revoked key changes. */
+export const afterRevoking = [...keysAndGrants, { queryKey: ['workspaces'] }] as const;
+
 /** The keys of a workspace that the user may see; without a workspace, all that the user's account pays for. */
 export const keysQuery = (workspaceId?: string) =>
   queryOptions({

@@ -11,10 +11,17 @@ import { useAnnounce } from '../ui/toasts.tsx';
 type WithoutPromise<Result> = Result extends unknown ? Omit<Result, 'mutateAsync'> : never;
 export type Change<Answer, Asked, Context> = WithoutPromise<UseMutationResult<Answer, Error, Asked, Context>>;
 
+interface Stale {
+  readonly queryKey: QueryKey;
+  readonly exact?: boolean;
+}
+
 export interface ChangeOptions<Answer, Asked = void, Context = unknown>
   extends UseMutationOptions<Answer, Error, Asked, Context> {
-  /** The queries that the change makes stale: those whose keys begin with this one. `exact`: the one with this key. */
-  readonly refreshes?: { readonly queryKey: QueryKey; readonly exact?: boolean };
+  /** The queries that the change makes stale: those whose keys begin with one of these. `exact`: the one with this key. */
+  readonly refreshes?: Stale | readonly Stale[];
+  /** The answer holds a secret that is shown only once. It is shown at once, and the stale queries load meanwhile. */
+  readonly answersSecret?: boolean;
   /** The toast that says it is done. */
   readonly says?: string | ((answer: Answer) => string);
 }
@@ -25,7 +32,8 @@ export interface ChangeOptions<Answer, Asked = void, Context = unknown>
  * orders. After a success it loads the stale queries again, then calls `onSuccess`, then says so.
  */
 export function useChange<Answer = unknown, Asked = void, Context = unknown>({
-  refreshes,
+  refreshes = [],
+  answersSecret = false,
   says,
   onSuccess,
   ...options
@@ -36,10 +44,10 @@ export function useChange<Answer = unknown, Asked = void, Context = unknown>({
   const { mutateAsync, ...change } = useMutation({
     ...options,
     onSuccess: async (...done) => {
-      if (refreshes !== undefined) {
-        const { queryKey, exact = false } = refreshes;
-        await client.invalidateQueries({ queryKey, exact });
-      }
+      const loaded = [refreshes]
+        .flat()
+        .map(({ queryKey, exact = false }) => client.invalidateQueries({ queryKey, exact }));
+      if (!answersSecret) await Promise.all(loaded);
       await onSuccess?.(...done);
       if (says !== undefined) announce({ text: typeof says === 'string' ? says : says(done[0]) });
     },

@@ -92,12 +92,6 @@ export const formatShare = (share: number): string => percent.format(share);
 export const formatMs = (ms: number): string => (ms < 1000 ? `${short.format(ms)} ms` : `${short.format(ms / 1000)} s`);
 
 const instant = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
-const minute = new Intl.DateTimeFormat(locale, {
-  month: 'short',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-});
 const utcMinute = new Intl.DateTimeFormat(locale, {
   ...{ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
   timeZone: 'UTC',
@@ -113,9 +107,6 @@ const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
 /** An instant, in ISO 8601 or Unix ms, in the reader's locale and time zone. */
 export const formatInstant = (at: string | number): string => instant.format(new Date(at));
-
-/** The same without the year, for lists. */
-export const formatMinute = (iso: string): string => minute.format(new Date(iso));
 
 /** A minute of usage in UTC, as its days are, without the year. */
 export const formatUtcMinute = (iso: string): string => utcMinute.format(new Date(iso));

@@ -1,6 +1,6 @@
 import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useState } from 'react';
-import { allKeys, revokeKey } from '../api/keys.ts';
+import { afterRevoking, allKeys, revokeKey } from '../api/keys.ts';
 import { useForm } from '../api/use-form.ts';
 import { formatRelative, formatUsd } from '../format/format.ts';
 import { Button } from '../ui/button.tsx';
@@ -55,6 +55,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
     rest: { name: 'Playground', kind: 'inference', workspace_id: workspace.id },
     place: `Playground ${workspace.id}`,
     refreshes: allKeys,
+    answersSecret: true,
     onSuccess: (made) => onChange(tabKeyOf(made)),
   });
   // A key of this page always has a limit.
@@ -139,7 +140,7 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
                 action: 'Revoke',
                 change: {
                   mutationFn: () => revokeKey(made.id),
-                  refreshes: allKeys,
+                  refreshes: afterRevoking,
                   onSuccess: () => onChange(undefined),
                   says: 'The key is revoked.',
                 },

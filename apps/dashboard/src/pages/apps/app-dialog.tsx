@@ -24,6 +24,7 @@ export function NewAppDialog({ onClose }: DialogProps) {
   const form = useForm('POST /v1/connect/apps', {
     start: { type: 'confidential', scopes: ['openid', 'inference'] },
     refreshes: appsQuery,
+    answersSecret: true,
   });
   return (
     <SecretDialog
@@ -80,6 +81,7 @@ export function RotateAppDialog({ app, onClose }: DialogProps & { readonly app: 
     mutationFn: () => call('POST /v1/connect/apps/{id}/rotate-secret', { params: { id: app.id } }),
     gcTime: 0,
     refreshes: appsQuery,
+    answersSecret: true,
   });
   return (
     <SecretDialog

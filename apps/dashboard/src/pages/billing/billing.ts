@@ -2,6 +2,7 @@ import type { OrderAnswer, RailName } from '@sotto/contract/control/orders';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
 import { byCursor } from '../../api/queries.ts';
+import { formatUsd } from '../../format/format.ts';
 import type { Tone } from '../../ui/badge.tsx';
 
 export const monthlyGrantQuery = queryOptions({
@@ -56,3 +57,14 @@ export const statusWords: Readonly<Record<OrderAnswer['status'], { readonly name
   expired: { name: 'Expired', tone: 'neutral' },
   refunded: { name: 'Refunded', tone: 'warn' },
 };
+
+/** The credit of an order that was paid, later returns, and its problem, in words. */
+export function creditedWords({ status, amount, refunded, problem }: OrderAnswer): string {
+  const credited =
+    status === 'refunded'
+      ? `Refunded: ${formatUsd(refunded)} was returned, and the credit was taken back.`
+      : refunded === 0
+        ? `Paid: ${formatUsd(amount)} is in your balance.`
+        : `Paid: ${formatUsd(amount)} was credited. Since then, ${formatUsd(refunded)} was returned, and its share of the credit was taken back.`;
+  return problem === null ? credited : `${credited} ${problem.message}`;
+}

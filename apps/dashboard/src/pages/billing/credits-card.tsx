@@ -4,7 +4,7 @@ import { call } from '../../api/call.ts';
 import { needsNewSignIn } from '../../api/errors.ts';
 import { capabilitiesQuery } from '../../api/queries.ts';
 import { useChange } from '../../api/use-change.ts';
-import { formatMinute } from '../../format/format.ts';
+import { formatInstant } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -32,6 +32,7 @@ export function CreditsCard() {
   const making = useChange({
     mutationFn: () => call('POST /v1/credits/codes', { body: { lots } }),
     refreshes: { queryKey: permissionKey },
+    answersSecret: true,
     // The code is money. It is forgotten with the page.
     gcTime: 0,
   });
@@ -57,7 +58,7 @@ export function CreditsCard() {
         <div className="mb-3 flex flex-wrap items-center gap-3 text-sm">
           <span>
             A code permits {permission.lots} more {permission.lots === 1 ? 'lot' : 'lots'} (${permission.lots * lotUsd}
-            ), until {formatMinute(permission.expires_at)}.
+            ), until {formatInstant(permission.expires_at)}.
           </span>
           <Button look="danger" busy={revoking.isPending} onClick={() => revoking.mutate()}>
             Revoke the code

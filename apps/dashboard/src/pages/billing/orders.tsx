@@ -10,7 +10,7 @@ import { buttonClass, linkClass } from '../../ui/button.tsx';
 import { Card, ErrorState, Notice } from '../../ui/surface.tsx';
 import { type Column, PagedTable } from '../../ui/table.tsx';
 import { Instant } from '../../ui/text.tsx';
-import { isOpen, orderQuery, ordersQuery, railWords, receiptsQuery, statusWords } from './billing.ts';
+import { creditedWords, isOpen, orderQuery, ordersQuery, railWords, receiptsQuery, statusWords } from './billing.ts';
 
 /** The state of the order that the user has just placed or paid. It updates by itself. */
 export function OrderProgress({ orderId, isBackUnpaid }: { orderId: string; isBackUnpaid: boolean }) {
@@ -48,18 +48,18 @@ function Standing({ order, isBackUnpaid }: { order: OrderAnswer; isBackUnpaid: b
       </Notice>
     );
   }
-  if (order.status === 'paid') {
+  if (order.status === 'paid' || order.status === 'refunded') {
+    const isPaid = order.status === 'paid';
     return (
-      <Notice tone="good">
+      <Notice tone={isPaid ? 'good' : 'info'}>
         <div className="flex flex-wrap items-center gap-3">
-          <p className="min-w-0 flex-1">
-            Paid: {formatUsd(order.amount)} is in your balance.
-            {order.problem !== null && ` ${order.problem.message}`}
-          </p>
+          <p className="min-w-0 flex-1">{creditedWords(order)}</p>
           {order.receipt_number !== null && <ReceiptLinks number={order.receipt_number} />}
-          <Link to="/playground" className={buttonClass('primary', true)}>
-            Ask a question
-          </Link>
+          {isPaid && (
+            <Link to="/playground" className={buttonClass('primary', true)}>
+              Ask a question
+            </Link>
+          )}
         </div>
       </Notice>
     );

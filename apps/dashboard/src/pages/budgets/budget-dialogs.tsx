@@ -8,7 +8,7 @@ import { previewQuery } from '../../api/preferences.ts';
 import { modelsQuery } from '../../api/queries.ts';
 import { newestRequestQuery } from '../../api/usage.ts';
 import { type FormFields, useForm } from '../../api/use-form.ts';
-import { formatUsd, readUsd } from '../../format/format.ts';
+import { formatExactUsd, formatUsd, readUsd } from '../../format/format.ts';
 import { isOffered } from '../../models/model-options.ts';
 import { RadioCards, SelectField, TextField } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form.tsx';
@@ -42,7 +42,7 @@ function LimitField({ form, workspace }: LimitFieldProps) {
       hint={
         isBelow ? (
           <span className="text-warn">
-            {`A request to ${model} first sets ${formatUsd(hold)} aside, unless it states max_tokens. Below that, it is refused.`}
+            {`A request to ${model} first sets ${formatExactUsd(hold)} aside, unless it states max_tokens. Below that, it is refused.`}
           </span>
         ) : (
           'Counts the whole present month (UTC). 0 stops all requests that cost something.'

@@ -130,6 +130,7 @@ function WebhookDialog({ workspace, webhook, onClose, onSet }: WebhookDialogProp
     params: { id: workspace.id },
     start: { url: webhook?.url, format: webhook?.format ?? 'json' },
     refreshes: webhookQuery(workspace.id),
+    answersSecret: true,
     onSuccess: onSet,
   });
   const isNew = webhook === undefined;

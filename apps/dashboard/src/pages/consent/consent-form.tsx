@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { policyQuery } from '../../api/queries.ts';
 import { useForm } from '../../api/use-form.ts';
-import { formatUsd } from '../../format/format.ts';
+import { formatExactUsd } from '../../format/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -72,12 +72,12 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
                   accepts: (usd) => isAmount(usd) && (most === undefined || Number(usd) <= most),
                 }))}
             label="Spending limit ($)"
-            hint={most === undefined ? undefined : `At most ${formatUsd(most)}, by the workspace’s policy.`}
+            hint={most === undefined ? undefined : `At most ${formatExactUsd(most)}, by the workspace’s policy.`}
             disabled={isUnlimited || isOver}
           />
           <CheckField
             label={most === undefined ? 'No limit' : 'As much as the policy allows'}
-            hint={most === undefined ? 'Up to the whole balance.' : `Up to the ${formatUsd(most)} of the policy.`}
+            hint={most === undefined ? 'Up to the whole balance.' : `Up to the ${formatExactUsd(most)} of the policy.`}
             checked={isUnlimited}
             disabled={isOver}
             onChange={setUnlimited}

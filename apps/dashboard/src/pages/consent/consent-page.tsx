@@ -24,7 +24,7 @@ export function ConsentPage() {
       </Entry>
     );
   }
-  if (request !== undefined) return <Request uid={uid} request={request} />;
+  if (request !== undefined) return <Request key={uid} uid={uid} request={request} />;
   if (error === null) {
     return (
       <Entry title="An app asks">

@@ -127,6 +127,7 @@ function KeyStep({ title, shownKey, onMade }: KeyStepProps) {
   const making = useChange({
     mutationFn: () => createKey({ name: 'First key', kind: 'inference', workspace_id: workspace?.id }),
     refreshes: allKeys,
+    answersSecret: true,
     onSuccess: onMade,
   });
   return (

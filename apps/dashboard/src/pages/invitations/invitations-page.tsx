@@ -2,6 +2,7 @@ import type { InvitationOfferAnswer } from '@sotto/contract/control/invitations'
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
+import { afterRevoking } from '../../api/keys.ts';
 import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { useSignedIn } from '../../session/session.ts';
@@ -10,7 +11,7 @@ import { Resource } from '../../ui/resource.tsx';
 import { Card, ErrorLine, Loaded, Notice, Page } from '../../ui/surface.tsx';
 import { Instant } from '../../ui/text.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
-import { otherOwnerOf, useWorkspace, workspacesQuery } from '../../workspaces/workspaces.tsx';
+import { otherOwnerOf, useWorkspace } from '../../workspaces/workspaces.tsx';
 import { roleWords } from '../workspaces/role-words.ts';
 import {
   type Answered,
@@ -92,10 +93,11 @@ function OfferCard({ offer, invitation, onDeclined }: OfferCardProps) {
   };
   const accepting = useChange({
     mutationFn: () => acceptInvitation(invitation),
+    // A new owner begins without keys.
+    refreshes: afterRevoking,
     onSuccess: async (joined) => {
       const { id, name } = joined;
       const owner = otherOwnerOf(joined);
-      await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
       choose(id);
       announce({ text: `You have joined ${name}${owner === undefined ? '' : ` of ${owner}`}.` });
       await router.navigate({ to: '/workspaces/$workspaceId', params: { workspaceId: id } });

@@ -2,7 +2,7 @@ import type { KeyAnswer } from '@sotto/contract/control/keys';
 import { useQueryClient } from '@tanstack/react-query';
 import { Ban, Pause, Pencil, Play, RefreshCw } from 'lucide-react';
 import { call } from '../../api/call.ts';
-import { allKeys, revokeKey } from '../../api/keys.ts';
+import { afterRevoking, allKeys, revokeKey } from '../../api/keys.ts';
 import { formatCountOf } from '../../format/format.ts';
 import { forgetMadeKey } from '../../inference-key/tab-key.ts';
 import { asking, ConfirmChange } from '../../ui/dialog.tsx';
@@ -108,7 +108,7 @@ export function RevokeKeysDialog({ keys, onClose }: { keys: readonly KeyAnswer[]
           }
         },
         onError: () => client.invalidateQueries(allKeys),
-        refreshes: allKeys,
+        refreshes: afterRevoking,
         says: isOne ? `${title} is revoked.` : `${title} are revoked.`,
       }}
     />

@@ -23,6 +23,7 @@ export function MakeKeyDialog({ workspace, onClose }: DialogProps & { readonly w
     rest: { workspace_id: workspace.id },
     place: workspace.id,
     refreshes: allKeys,
+    answersSecret: true,
     // The guides and the reference fill it in.
     onSuccess: (made) => made.kind === 'inference' && keepTabKey(workspace.id, tabKeyOf(made)),
   });
@@ -116,6 +117,7 @@ export function RotateKeyDialog({ apiKey, onClose }: DialogProps & { readonly ap
     params: { id: apiKey.id },
     start: { overlap_hours: 24 },
     refreshes: allKeys,
+    answersSecret: true,
   });
   const { value: hours, onChange } = form.choice('overlap_hours');
   return (

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { modelsQuery, policyQuery } from '../../api/queries.ts';
 import type { FormFields } from '../../api/use-form.ts';
 import { dayMs } from '../../format/days.ts';
-import { formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
+import { formatExactUsd, formatInstant, formatLastDay, formatUsd } from '../../format/format.ts';
 import { autoModelId } from '../../models/model-options.ts';
 import { CheckList } from '../../ui/check-list.tsx';
 import { DayField } from '../../ui/draft-fields.tsx';
@@ -85,11 +85,11 @@ export function KeyFields({ form, workspaceId, isInference, apiKey, isAdmin }: K
           {...form.text('credit_limit_usd', {
             // A limit of 0 would be a key that can do nothing.
             accepts: (usd) => usd !== 0 && (usd == null || most === undefined || usd <= most),
-            mistake: `Enter an amount above 0, such as 5 or 0.50, at most ${most === undefined ? '1,000,000' : formatUsd(most)}. Leave it empty for ${most === undefined ? 'no limit' : formatUsd(most)}.`,
+            mistake: `Enter an amount above 0, such as 5 or 0.50, at most ${most === undefined ? '1,000,000' : formatExactUsd(most)}. Leave it empty for ${most === undefined ? 'no limit' : formatExactUsd(most)}.`,
           })}
           label="Limit ($)"
-          hint={`The total that it can spend. ${most === undefined ? 'Empty: only the balance limits it.' : `At most ${formatUsd(most)}, by the workspace’s policy.`}${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
-          placeholder={most === undefined ? 'No limit' : formatUsd(most)}
+          hint={`The total that it can spend. ${most === undefined ? 'Empty: only the balance limits it.' : `At most ${formatExactUsd(most)}, by the workspace’s policy.`}${apiKey === undefined ? '' : ` Spent so far: ${formatUsd(apiKey.spent_usd)}.`}`}
+          placeholder={most === undefined ? 'No limit' : formatExactUsd(most)}
         />
       )}
       {isLocked('tag') ? <SetByAdmin label="Tag" value={apiKey?.tag ?? ''} /> : <TagField form={form} />}

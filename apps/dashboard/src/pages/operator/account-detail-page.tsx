@@ -23,6 +23,11 @@ const refreshes = { queryKey: ['operator'] };
 /** `/operator/accounts/<id>`: one account, with the acts of operators on it. */
 export function AccountDetailPage() {
   const { accountId } = useParams({ from: '/session/operator/accounts/$accountId' });
+  // A form must never send to one account an amount that was typed for another.
+  return <AccountDetail key={accountId} accountId={accountId} />;
+}
+
+function AccountDetail({ accountId }: { accountId: string }) {
   const query = useQuery(operatorAccountQuery(accountId));
   const acts = useInfiniteQuery(operatorActsQuery({ account_id: accountId }));
   return (

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useForm } from '../../api/use-form.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { leaveSession, signInMethodsQuery } from '../../session/session.ts';
@@ -60,7 +61,7 @@ function PasswordsOff({ provider }: { provider: string | undefined }) {
 
 export function ResetPasswordPage() {
   const { data: methods } = useQuery(signInMethodsQuery);
-  const token = linkToken('reset-password');
+  const [token] = useState(() => linkToken('reset-password'));
   const client = useQueryClient();
   const form = useForm('POST /v1/auth/reset-password', {
     rest: { token: token ?? '' },

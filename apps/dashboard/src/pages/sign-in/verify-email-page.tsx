@@ -13,7 +13,8 @@ import { CurrentPasswordField } from './password-field.tsx';
 
 /** The page of a mail's link that confirms an address: of a new account, or a new address of an account. */
 export function VerifyEmailPage() {
-  const token = linkToken('verify-email');
+  // The token is used and forgotten before the next page has loaded. Until then, this page stays.
+  const [token] = useState(() => linkToken('verify-email'));
   const client = useQueryClient();
   const router = useRouter();
   const { data: user, error, refetch } = useQuery(sessionQuery);
@@ -27,10 +28,10 @@ export function VerifyEmailPage() {
       await router.navigate({ to: signedIn ? '/account' : '/sign-in' });
     },
   });
-  const { isSuccess, isError, error: refusal } = form.change;
+  const { isError, error: refusal } = form.change;
   // A user of another account must know the password of the account that the link is for.
   const needsPassword = !user || isOther;
-  if (token === null && !isSuccess) return <LinkIncomplete title="Confirm your address" />;
+  if (token === null) return <LinkIncomplete title="Confirm your address" />;
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (user === undefined) return <Loading label="The page is loading" />;
   return (

@@ -3,6 +3,7 @@ import type { MemberRole, WorkspaceAnswer, WorkspaceMemberAnswer } from '@sotto/
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
+import { afterRevoking, keysAndGrants } from '../../api/keys.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { usageSumsQuery } from '../../api/usage.ts';
 import { useChange } from '../../api/use-change.ts';
@@ -30,6 +31,8 @@ export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {
         params: { id: workspace.id, memberId: accountId },
         body: { role },
       }),
+    // A viewer has no keys.
+    refreshes: keysAndGrants,
     onSettled: () => client.invalidateQueries({ queryKey: ['workspaces'] }),
     onError: useAnnounceError(),
   });
@@ -146,6 +149,6 @@ const removing = ({ id }: WorkspaceAnswer, member: WorkspaceMemberAnswer) =>
     change: {
       mutationFn: () =>
         call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId: member.account_id } }),
-      refreshes: { queryKey: ['workspaces'] },
+      refreshes: afterRevoking,
     },
   });

@@ -5,7 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { allKeys } from '../../api/keys.ts';
 import { policyQuery } from '../../api/queries.ts';
 import { useForm } from '../../api/use-form.ts';
-import { formatCountOf, formatUsd } from '../../format/format.ts';
+import { formatCountOf, formatExactUsd } from '../../format/format.ts';
 import { TextAreaField, TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Loaded } from '../../ui/surface.tsx';
@@ -82,7 +82,7 @@ const PolicyFacts = ({ policy }: { policy: WorkspacePolicyAnswer }) => (
       { name: 'Allowed models', value: policy.allowed_models?.join(', ') ?? 'All' },
       {
         name: 'Largest limit of a key',
-        value: policy.max_key_limit_usd === null ? 'No bound' : formatUsd(policy.max_key_limit_usd),
+        value: policy.max_key_limit_usd === null ? 'No bound' : formatExactUsd(policy.max_key_limit_usd),
       },
       {
         name: 'Keys expire within',

@@ -3,6 +3,7 @@ import type { WorkspaceAnswer } from '@sotto/contract/control/workspaces';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams, useRouter } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
+import { keysAndGrants } from '../../api/keys.ts';
 import { membersQuery } from '../../api/queries.ts';
 import { useForm } from '../../api/use-form.ts';
 import { useSignedIn } from '../../session/session.ts';
@@ -136,6 +137,7 @@ function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
               isOwner
                 ? call('DELETE /v1/workspaces/{id}', { params: { id } })
                 : call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId } }),
+            refreshes: keysAndGrants,
             onSuccess: async () => {
               await router.navigate({ to: '/workspaces' });
               await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });

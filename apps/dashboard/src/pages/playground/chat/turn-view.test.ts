@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { segmentsOf } from './turn-view.tsx';
+import { segmentsOf, stoppedWords } from './turn-view.tsx';
 
 it('takes code out of an answer, and leaves all else as text', () => {
   expect(segmentsOf('Look:\n```ts\nconst a = `b`;\n\n<b>\n```\nDone.')).toEqual([
@@ -19,4 +19,12 @@ it('keeps a block open that is still being written, and shorter fences inside lo
 it('is done at once with a line that is nearly a fence, however long it is', () => {
   const line = `${'~'.repeat(50_000)} ${' '.repeat(50_000)}\``;
   expect(segmentsOf(line)).toEqual([{ kind: 'text', text: line }]);
+});
+
+it('says that a stopped question is charged only once an answer has come', () => {
+  const facts = { way: 'private', askedModel: 'acme/small' } as const;
+  const words = 'Stopped. Your message and the text up to this point are charged.';
+  expect(stoppedWords({ text: '', reasoning: '', facts })).toMatch(/If your message had been sent by then/);
+  expect(stoppedWords({ text: '', reasoning: '', facts: { ...facts, requestId: 'req_1' } })).toBe(words);
+  expect(stoppedWords({ text: '', reasoning: 'Hm', facts })).toBe(words);
 });

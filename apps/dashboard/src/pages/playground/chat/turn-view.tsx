@@ -30,9 +30,7 @@ export function TurnView({ turn, isLast }: { turn: Turn; isLast: boolean }) {
           </p>
         )}
         {text !== '' && <AnswerText text={text} />}
-        {state === 'stopped' && (
-          <p className="text-sm text-muted">Stopped. Your message and the text up to this point are charged.</p>
-        )}
+        {state === 'stopped' && <p className="text-sm text-muted">{stoppedWords(turn)}</p>}
         {state === 'failed' && <Failure error={error} />}
         {state !== 'waiting' && <AnswerFactsList facts={facts} />}
         {state !== 'waiting' && <PrivacyReceipt facts={facts} isOpen={isLast} />}
@@ -41,6 +39,12 @@ export function TurnView({ turn, isLast }: { turn: Turn; isLast: boolean }) {
     </li>
   );
 }
+
+/** Says what a stopped exchange costs. Until an answer comes, the page may not have sent the question. */
+export const stoppedWords = ({ text, reasoning, facts }: Pick<Turn, 'text' | 'reasoning' | 'facts'>): string =>
+  facts.requestId === undefined && text + reasoning === ''
+    ? 'Stopped before an answer came. If your message had been sent by then, it is charged.'
+    : 'Stopped. Your message and the text up to this point are charged.';
 
 /** The text of a model, with code in blocks. It is never read as markup. */
 function AnswerText({ text }: { text: string }) {
