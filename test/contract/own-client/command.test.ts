@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startRelay } from '../../kit/relay.ts';
-import { runSotto, runSottoOverPlainRelay } from '../../kit/run-sotto.ts';
+import { runSotto } from '../../kit/run-sotto.ts';
 import { until } from '../../kit/service.ts';
-import { makeIssuer } from '../../kit/wallets.ts';
 import { apiKey, CommandStage, model } from './stages.ts';
 import { echo, json, refusal } from './stand-in.ts';
 
@@ -285,37 +283,5 @@ describe('sotto chat', () => {
     expect(await talk.ended).toBe(1);
     expect(talk.err()).toMatch(/no_provider_route_meets_privacy/);
     expect(stage.service.broker).toEqual([]);
-  });
-});
-
-describe('sotto purse pay', () => {
-  it('ends when the service refuses an order for good that it said where to pay', async () => {
-    const [issuer, relay] = await Promise.all([makeIssuer(), startRelay()]);
-    const order = {
-      ...{ id: '5f0c7a9e-93a5-4d9c-8a6b-0d6f1f6c8a10', status: 'pending', package_id: 'usd-10', rail: 'crypto' },
-      ...{ currency: 'USD', amount: 10, fee: 0.5, total: 10.5, refunded: 0, automatic: false, problem: null },
-      ...{ receipt_number: null, created_at: '2026-11-15T12:00:00Z', expires_at: '2026-11-15T13:00:00Z' },
-      paid_at: null,
-      pay_to: [{ method: 'BTC-CHAIN', currency: 'BTC', amount: '0.0001', destination: 'bc1qdue', link: null }],
-    };
-    let asked = 0;
-    stage.service.onControl((_, response) => {
-      asked += 1;
-      if (asked === 1) json(response, 202, order);
-      else json(response, 404, refusal('not_found'));
-    });
-    const where = ['--control-url', stage.service.controlUrl, '--relay', `socks5://127.0.0.1:${relay.port}`];
-    const own = ['--pins', issuer.pins, '--purse', join(stage.folder, 'purse')];
-    const args = ['purse', 'pay', 'usd-10', ...where, ...own];
-    const refused = runSotto(args);
-    expect(await refused.ended).toBe(2);
-    expect(refused.err()).toContain('`relay` cannot carry http://');
-    expect(asked).toBe(0);
-    const paying = runSottoOverPlainRelay(args);
-    expect(await paying.ended, paying.err()).toBe(1);
-    expect(paying.out()).toContain('BTC-CHAIN: 0.0001 BTC to bc1qdue');
-    expect(paying.err()).toMatch(/If you paid, run `sotto purse settle` later\.\nIt is not_found\.\n$/);
-    expect(asked).toBe(2);
-    await Promise.all([relay.stop(), issuer.stop()]);
   });
 });

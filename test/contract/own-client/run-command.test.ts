@@ -180,6 +180,19 @@ describe('sotto run', () => {
     expect((await endOf(own)).err).toMatch(/claude is not installed.*npm install -g @anthropic-ai\/claude-code/);
   });
 
+  it('says why the system does not start the agent', async () => {
+    await writeFile(join(stage.folder, 'claude'), '', { mode: 0o600 });
+    await chmod(join(stage.folder, 'claude'), 0o600);
+    const own = runSotto(['run', 'claude', '--model', model, ...stage.atService()], {
+      INFERENCE_KEY: apiKey,
+      PATH: stage.folder,
+    });
+    const { code, err } = await endOf(own);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^claude cannot be started: permission denied\.$/m);
+    expect(err).not.toContain(' at ');
+  });
+
   it('says why the service refuses the key, and starts nothing', async () => {
     stage.service.onControl((_, response) => json(response, 401, refusal('invalid_api_key')));
     const { code, out, err } = await endOf(await run('claude', 'console.log("started")', ['--model', model]));
@@ -202,11 +215,11 @@ describe('sotto run', () => {
   });
 
   it('prints the settings for a proxy that runs by itself', async () => {
-    const own = runSotto(['run', '--print', 'claude', '--model', model]);
+    const own = runSotto(['run', '--print', 'claude', '--model', model, '--', '--resume', 'my talk']);
     expect(await own.ended).toBe(0);
     expect(own.out()).toContain(`sotto proxy --model ${model}`);
     expect(own.out()).toContain('export ANTHROPIC_BASE_URL=http://127.0.0.1:4999');
-    expect(own.out().trim().endsWith('\nclaude')).toBe(true);
+    expect(own.out().trim().endsWith("\nclaude --resume 'my talk'")).toBe(true);
   });
 
   it('prints the options of the proxy as they were typed, and checks them', async () => {

@@ -63,10 +63,8 @@ await describeStage(
     });
     const url = (path: string): string => `${stage.service.controlUrl}${path}`;
     const relayed = () => [
-      '--control-url',
-      stage.service.controlUrl,
-      '--relay',
-      `socks5://127.0.0.1:${stage.standIns.relay.port}`,
+      ...['--control-url', stage.service.controlUrl],
+      ...['--relay', `socks5://127.0.0.1:${stage.standIns.relay.port}`],
     ];
     const pinned = (pins = stage.standIns.issuer.pins) => ['--pins', pins];
     const run = (home: string, args: readonly string[], environment: Record<string, string> = {}): SottoRun => {
@@ -75,6 +73,7 @@ await describeStage(
       return own;
     };
     const purse = (home: string, ...args: string[]) => run(home, ['purse', ...args, ...relayed(), ...pinned()]);
+    const balance = (home: string) => run(home, ['purse']);
     const buy = async (home: string, code: string, own = purse(home, 'buy')) => {
       own.child.stdin?.end(`${code}\n`);
       return endOf(own);
@@ -115,7 +114,7 @@ await describeStage(
       expect(ended.err).not.toContain('not closed');
       // Evidence and content, tickets and models, the deposit and the closing: each over the relay.
       expect(standIns.relay.asked.slice(asked).length).toBeGreaterThanOrEqual(4);
-      expect((await endOf(purse(home))).out).toMatch(/^50 credits \(\$5\.00\) are ready, (49|50) /);
+      expect((await endOf(balance(home))).out).toMatch(/^50 credits \(\$5\.00\) are ready, (49|50) /);
       const { rows } = await service.pool.query(
         'select a.user_id, a.balance_nusd from wallets w join accounts a on a.id = w.account_id where w.closed_by is not null',
       );
@@ -152,7 +151,7 @@ await describeStage(
       const settled = () => endOf(purse(home, 'settle'));
       await Promise.all([told(), settled(), told(), settled()]);
       expect((await settled()).code).toBe(0);
-      expect((await endOf(purse(home))).out).toContain('1 paid wallets are there');
+      expect((await endOf(balance(home))).out).toContain('1 paid wallets are there');
       expect((await made()).rowCount).toBe(1);
 
       const proxy = await proxyThatServed(home);
@@ -200,11 +199,11 @@ await describeStage(
       const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGKILL');
       await proxy.ended;
-      expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are in use, or');
+      expect((await endOf(balance(home))).out).toContain('1 wallets of 50 credits ($5.00) are in use, or');
       endLeases(file);
-      expect((await endOf(purse(home))).out).toContain('1 wallets of 50 credits ($5.00) are not closed');
+      expect((await endOf(balance(home))).out).toContain('1 wallets of 50 credits ($5.00) are not closed');
       await until(async () => (await endOf(purse(home, 'settle'))).code === 0, 'the wallet is closed');
-      expect((await endOf(purse(home))).out).toMatch(/^0 credits .* (49|50) \(\$/);
+      expect((await endOf(balance(home))).out).toMatch(/^0 credits .* (49|50) \(\$/);
 
       // With a relay that is gone, every step is an error, and control hears nothing.
       letRest(file);
@@ -223,7 +222,7 @@ await describeStage(
         ['--map', 'none'],
       ])
         expect((await endOf(run(home, [...open, ...wrong]))).code).toBe(2);
-      expect((await endOf(purse(home))).out).not.toContain('wallets of');
+      expect((await endOf(balance(home))).out).not.toContain('wallets of');
       expect(heard()).toBe(before);
       // The made-up code was written down before it was sent. It is used once more, refused, and forgotten.
       expect(await endOf(purse(home, 'buy'))).toMatchObject({
@@ -269,7 +268,7 @@ await describeStage(
       expect(rows).toEqual([{ balance_nusd: '10000000000' }]);
       // A purse that is stolen now has nothing that the service has seen beside the account.
       expect(readFileSync(file).includes(code)).toBe(false);
-      expect((await endOf(purse(home))).out).toMatch(/^0 credits .* 250 \(\$25\.00\) are resting/);
+      expect((await endOf(balance(home))).out).toMatch(/^0 credits .* 250 \(\$25\.00\) are resting/);
       letRest(file);
       const proxy = await proxyThatServed(home);
       proxy.child.kill('SIGINT');

@@ -1,14 +1,12 @@
-import { constants, copyFileSync, existsSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { type CreditIssuer, creditNusd } from '@sotto/wire';
+import type { CreditIssuer } from '@sotto/wire';
 import { readOrigin } from '../origin.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import { readRelay, requireTlsThrough } from '../platform/relay.ts';
-import type { Bound } from '../purse/balance.ts';
 import { readSigningKey } from '../purse/blind-rsa.ts';
 import {
   CreditRefusal,
@@ -18,9 +16,12 @@ import {
   type WalletOrder,
 } from '../purse/credit-service.ts';
 import { Purse } from '../purse/purse.ts';
+import { usingFile } from '../purse/purse-file.ts';
 import { Schedule } from '../purse/schedule.ts';
 import { usualFirstUseDays, usualLotsAWeek } from '../purse/schedule-times.ts';
-import { asUsage, readPinsFile, required, requiredAddress } from './settings.ts';
+import { balanceText, orderText, outgrown, worth } from './purse-texts.ts';
+import { asUsage, onlyOne, readPinsFile, required, requiredAddress } from './settings.ts';
+import { noFiles, readStep, type Step } from './steps.ts';
 import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 /** What lots of each week cost in a month, such as `$65`. */
@@ -45,10 +46,13 @@ export const purseHelp = `sotto purse: blind credits, which pay for anonymous wa
 A lost purse is lost money. Whoever has a copy has the credits in it. Do each step at a time of its own: what you do within minutes
 can be linked.
 
+Of each step but \`key\`:
+  --purse FILE         the purse (default: ~/.sotto/purse)
+
+Of \`buy\`, \`pay\` and \`settle\`:
   --control-url URL    the control origin (default: the variable CONTROL_URL)
   --relay URL          a SOCKS5 proxy that somebody else runs: socks5://host:port (Tor: socks5://127.0.0.1:9050)
-  --pins FILE          the issuer's keys, in \`credits\` (default: those that this build ships with)
-  --purse FILE         the purse (default: ~/.sotto/purse)
+  --pins FILE          the issuer's keys, in \`credits\`, also of \`key\` (default: those that this build ships with)
 
 Of \`buy\`:
   --lots-a-week N      the lots after the first five (default: ${usualLotsAWeek}, which cost ${monthly(usualLotsAWeek)} a month)
@@ -68,15 +72,17 @@ export const anonymousHelp = `  --anonymous          pay with \`sotto purse\` an
                        Needs --relay with socks5, and neither INFERENCE_KEY, MANAGEMENT_KEY nor --key-file
   --purse FILE         the purse (default: ~/.sotto/purse)`;
 
-interface PurseValues {
-  readonly 'control-url'?: string | undefined;
-  readonly relay?: string | undefined;
-  readonly pins?: string | undefined;
-  readonly purse?: string | undefined;
-  readonly schedule?: string | undefined;
-  readonly 'lots-a-week'?: string | undefined;
-  readonly 'first-use-days'?: string | undefined;
-}
+const options = {
+  'control-url': { type: 'string' },
+  relay: { type: 'string' },
+  pins: { type: 'string' },
+  purse: { type: 'string' },
+  schedule: { type: 'string' },
+  'lots-a-week': { type: 'string' },
+  'first-use-days': { type: 'string' },
+} as const;
+
+type PurseValues = { readonly [Option in keyof typeof options]?: string | undefined };
 
 /** A purse with the way to its issuer. */
 export interface OpenPurse {
@@ -175,97 +181,140 @@ async function closeInTime<T>(close: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `sotto purse`. */
-export async function purseCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      'control-url': { type: 'string' },
-      relay: { type: 'string' },
-      pins: { type: 'string' },
-      purse: { type: 'string' },
-      schedule: { type: 'string' },
-      'lots-a-week': { type: 'string' },
-      'first-use-days': { type: 'string' },
-    },
-  });
-  const [step = 'balance', argument, ...rest] = positionals;
-  const takes = { 'back-up': 'FILE', restore: 'FILE', pay: 'PACKAGE' }[step];
-  if (rest.length > 0 || (argument === undefined) !== (takes === undefined))
-    throw new UsageError(
-      takes === undefined ? `"${argument}" is unknown here.` : `Pass one argument: sotto purse ${step} ${takes}.`,
-    );
-  return runStep(terminal, values, step, argument ?? '');
+interface PurseStep extends Step<keyof typeof options> {
+  /** The word after the step, which it needs. */
+  readonly word?: string;
+  readonly run: (terminal: Terminal, values: PurseValues, word: string) => Promise<void> | void;
 }
 
-async function runStep(terminal: Terminal, values: PurseValues, step: string, argument: string): Promise<ExitCode> {
-  if (step === 'buy' || step === 'settle' || step === 'pay') {
-    const { purse, service, issuer } = await purseOf(terminal, values);
-    try {
-      if (step === 'buy') await buyOnSchedule(terminal, values, { purse, service, issuer });
-      else if (step === 'pay') await pay(terminal, { purse, service }, argument);
-      else await purse.settle(service, issuer, (order) => terminal.out(orderText(order)));
-      terminal.out(balanceText(purse));
-    } finally {
-      purse.close();
-    }
-    return 0;
-  }
-  if (step === 'key') {
-    const { issuer, keys } = issuerOf(readPinsFile(values.pins));
-    const ids = keys.map(
-      ({ year, key }) => `${year} ${readSigningKey(Buffer.from(key, 'base64url'))?.keyId ?? 'not usable'}\n`,
-    );
-    terminal.out(
-      `${issuer}\n${ids.join('')}Compare them with somebody who uses another connection. What the service shows you proves nothing.\n`,
-    );
-    return 0;
-  }
-  if (step === 'restore') {
-    const to = values.purse ?? defaultFile(terminal.environment);
-    if (!existsSync(argument)) throw new UsageError(`There is no file ${argument}.`);
-    if (existsSync(to)) throw new UsageError(`There is a purse at ${to}. Move it away first.`);
-    (await openPurse(terminal, argument)).close();
-    (await openPurse(terminal, to)).close();
-    copyFileSync(argument, to, constants.COPYFILE_FICLONE);
-    terminal.note('Credits that were spent since the copy was made are refused when you use them.\n');
-  }
+const ofService = ['control-url', 'relay', 'pins', 'purse'] as const;
+const steps: ReadonlyMap<string, PurseStep> = new Map<string, PurseStep>([
+  ['balance', { takes: ['purse'], run: (terminal, values) => inPurse(terminal, values, () => {}) }],
+  ['buy', { takes: [...ofService, 'schedule', 'lots-a-week', 'first-use-days'], run: buy }],
+  [
+    'pay',
+    {
+      ...{ takes: ofService, word: 'PACKAGE' },
+      run: (terminal, values, word) => atService(terminal, values, (opened) => pay(terminal, opened, word)),
+    },
+  ],
+  ['settle', { takes: ofService, run: settle }],
+  ['key', { takes: ['pins'], run: printKeys }],
+  [
+    'reuse',
+    {
+      takes: ['purse'],
+      run: (terminal, values) =>
+        inPurse(terminal, values, (purse) => terminal.note(`${purse.reuse()} credits are usable again.\n`)),
+    },
+  ],
+  [
+    'back-up',
+    {
+      ...{ takes: ['purse'], word: 'FILE' },
+      run: (terminal, values, file) => inPurse(terminal, values, (purse) => purse.backUp(file)),
+    },
+  ],
+  ['restore', { takes: ['purse'], word: 'FILE', run: restore }],
+]);
+
+/** Runs `sotto purse`. */
+export async function purseCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
+  const { step, values, files } = readStep('purse', args, { options, steps, otherwise: 'balance' });
+  if (step.word === undefined) noFiles(files);
+  await step.run(terminal, values, step.word === undefined ? '' : onlyOne(step.word, files));
+  return 0;
+}
+
+/** Works in the purse, and says what is in it afterwards. */
+async function inPurse(terminal: Terminal, values: PurseValues, work: (purse: Purse) => void): Promise<void> {
   const purse = await openPurse(terminal, values.purse);
   try {
-    if (step === 'back-up') purse.backUp(argument);
-    else if (step === 'reuse') terminal.note(`${purse.reuse()} credits are usable again.\n`);
-    else if (step !== 'balance' && step !== 'restore') throw new UsageError(`"${step}" is no step of \`sotto purse\`.`);
+    work(purse);
     terminal.out(balanceText(purse));
   } finally {
     purse.close();
   }
-  return 0;
+}
+
+/** The same with the service. */
+async function atService(
+  terminal: Terminal,
+  values: PurseValues,
+  work: (opened: OpenPurse) => Promise<void>,
+): Promise<void> {
+  const opened = await purseOf(terminal, values);
+  try {
+    await work(opened);
+    terminal.out(balanceText(opened.purse));
+  } finally {
+    opened.purse.close();
+  }
+}
+
+function settle(terminal: Terminal, values: PurseValues): Promise<void> {
+  return atService(terminal, values, ({ purse, service, issuer }) =>
+    purse.settle(service, issuer, (order) => terminal.out(orderText(order))),
+  );
+}
+
+function printKeys(terminal: Terminal, values: PurseValues): void {
+  const { issuer, keys } = issuerOf(readPinsFile(values.pins));
+  const ids = keys.map(
+    ({ year, key }) => `${year} ${readSigningKey(Buffer.from(key, 'base64url'))?.keyId ?? 'not usable'}\n`,
+  );
+  terminal.out(
+    `${issuer}\n${ids.join('')}Compare them with somebody who uses another connection. What the service shows you proves nothing.\n`,
+  );
+}
+
+async function restore(terminal: Terminal, values: PurseValues, file: string): Promise<void> {
+  const to = values.purse ?? defaultFile(terminal.environment);
+  const size = usingFile(file, () => statSync(file, { throwIfNoEntry: false })?.size);
+  if (size === undefined) throw new UsageError(`There is no file ${file}.`);
+  if (size === 0) throw new UsageError(`${file} is empty.`);
+  if (existsSync(to)) throw new UsageError(`There is a purse at ${to}. Move it away first.`);
+  (await openPurse(terminal, file)).close();
+  (await openPurse(terminal, to)).close();
+  usingFile(to, () => copyFileSync(file, to, constants.COPYFILE_FICLONE));
+  terminal.note('Credits that were spent since the copy was made are refused when you use them.\n');
+  await inPurse(terminal, values, () => {});
 }
 
 const retryEveryMs = 60_000;
 const lostAnswer =
   'The answer to a lot is missing, which may be paid. It is asked for each minute or, after an hour without one, within seven days.';
 
+interface AskedPace {
+  readonly lotsAWeek: number | undefined;
+  readonly firstUseDays: number;
+}
+
+function buy(terminal: Terminal, values: PurseValues): Promise<void> {
+  const asked = {
+    lotsAWeek: countOf(values, 'lots-a-week'),
+    firstUseDays: countOf(values, 'first-use-days') ?? usualFirstUseDays,
+  };
+  return atService(terminal, values, (opened) => buyOnSchedule(terminal, values, { ...opened, asked }));
+}
+
 /** Buys what the schedule says, until the permission is used up. */
 async function buyOnSchedule(
   terminal: Terminal,
   values: PurseValues,
-  { purse, service, issuer }: OpenPurse,
+  { purse, service, issuer, asked }: OpenPurse & { readonly asked: AskedPace },
 ): Promise<void> {
-  const asked = countOf(values, 'lots-a-week');
-  const firstUseDays = countOf(values, 'first-use-days') ?? usualFirstUseDays;
   const { environment, userId } = terminal;
   const file = values.purse ?? defaultFile(environment);
   const scheduleFile = values.schedule ?? defaultFile(environment, 'schedule');
   const schedule = await Schedule.open({ file, scheduleFile, userId });
   try {
     const code = schedule.hasPermission ? undefined : await askCode(terminal, schedule.isWaiting);
-    const lotsAWeek = schedule.begin({ code, lotsAWeek: asked, firstUseDays });
+    const lotsAWeek = schedule.begin({ code, ...asked });
     terminal.out(
       `${lotsAWeek} lots a week cost about ${monthly(lotsAWeek)} a month. End this with Ctrl-C, and go on later.\n`,
     );
-    if (firstUseDays < usualFirstUseDays) terminal.note(`${shorterWait}\n`);
+    if (asked.firstUseDays < usualFirstUseDays) terminal.note(`${shorterWait}\n`);
     if (schedule.isWaiting) terminal.note(`${lostAnswer}\n`);
     for (let hasWorked = false; schedule.hasPermission || schedule.isWaiting; hasWorked = true) {
       try {
@@ -320,48 +369,6 @@ async function pay(
     if (!isShown && order.pay_to.length > 0) terminal.out(orderText(order));
     isShown ||= order.pay_to.length > 0;
   }
-}
-
-/** Where to pay an order. The service chose these words, so they are shown without control characters. */
-function orderText({ id, status, amount, total, expires_at, problem, pay_to }: WalletOrder): string {
-  const lines = [
-    status === 'pending'
-      ? `Pay ${total} USD for a wallet of ${amount} USD: once, exactly, in one of these ways, until ${expires_at}.`
-      : `Order ${id} is ${status}. ${problem?.message ?? ''}`,
-  ];
-  for (const { method, amount: due, currency, destination, link } of pay_to)
-    lines.push(`${method}: ${due} ${currency} to ${destination}`, ...(link === null ? [] : [link]));
-  if (pay_to.length > 0)
-    lines.push('Payments on a chain can be traced to who paid. Prefer Lightning, or coins that do not name you.');
-  return lines.map((line) => `${printableLine(line)}\n`).join('');
-}
-
-/** What credits are worth, such as `$5.00`. */
-const worth = (credits: number): string => `$${((credits * Number(creditNusd)) / 1e9).toFixed(2)}`;
-
-const outgrown =
-  'There is less than a lot left. Buying more just now would name you: raise --lots-a-week for the weeks to come, and wait.';
-
-const oneEach = 'Each time it does this for one. Wait some hours in between: what you do within minutes can be linked.';
-
-const boundText = ({ wallets, credits, packages }: Bound): string =>
-  `${wallets} wallets of ${[...(credits > 0 ? [`${credits} credits (${worth(credits)})`] : []), ...packages].join(', ')}`;
-
-function balanceText(purse: Purse): string {
-  const { ready, resting, aside, inUse, abandoned, paidWallets, orderedWallets, readyAt } = purse.balance();
-  const lines = [`${ready} credits (${worth(ready)}) are ready, ${resting} (${worth(resting)}) are resting.`];
-  if (ready < 50 && readyAt !== undefined) lines.push(`50 are ready at ${new Date(readyAt).toISOString()}.`);
-  if (ready + resting < 50) lines.push(outgrown);
-  if (paidWallets > 0) lines.push(`${paidWallets} paid wallets are there. \`--anonymous\` uses them first.`);
-  if (orderedWallets > 0)
-    lines.push(`${orderedWallets} wallets are ordered. \`sotto purse settle\` asks whether they are paid. ${oneEach}`);
-  if (aside > 0) lines.push(`${aside} credits are set aside after a refused deposit.`);
-  if (inUse.wallets > 0) lines.push(`${boundText(inUse)} are in use, or their command was killed in the last minute.`);
-  if (abandoned.wallets > 0)
-    lines.push(
-      `${boundText(abandoned)} are not closed. Run \`sotto purse settle\`, some time after they were used. ${oneEach}`,
-    );
-  return `${lines.join('\n')}\n`;
 }
 
 /**

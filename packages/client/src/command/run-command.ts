@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { constants, homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseArgs, parseEnv } from 'node:util';
+import { getSystemErrorMap, parseArgs, parseEnv } from 'node:util';
 import { type OfferedModel, readOfferedModels } from '@sotto/dialects';
 import { asObject, autoModelId, isOwnSecret, parseJson, parseModelReference } from '@sotto/wire';
 import { type Agent, type AgentStart, agents, besideProxies, foreignKeys, proxyInTheWay } from '../agents/index.ts';
@@ -60,7 +60,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
   if (values.print) {
     // The proxy has another default.
     const ofProxy = { ...values, 'warm-caches': isWarm ? 'on' : undefined };
-    return print(terminal, agent, { model: values.model, options: typedOptions(agentOptions, ofProxy, quoted) });
+    const options = typedOptions(agentOptions, ofProxy, quoted);
+    return print(terminal, agent, { model: values.model, options, forAgent });
   }
   await requireNoProxyBetween(terminal, agent);
   const terms = readCostTerms(values);
@@ -105,7 +106,8 @@ export async function runCommand(terminal: Terminal, args: readonly string[]): P
       }
       const ofUser = besideProxies(environmentOf(terminal, values['keep-env'] ?? false), localHost);
       const environment = { ...ofUser, ...start.environment };
-      return await inForeground(terminal, agent, { args: [...start.args, ...forAgent], environment, guard });
+      const run = { args: [...start.args, ...forAgent], environment, guard };
+      return await inForeground(terminal, agent, run).catch((error) => notStarted(terminal, agent, error));
     } finally {
       server.closeAllConnections();
       server.close();
@@ -195,11 +197,7 @@ interface AgentRun {
 }
 
 /** Runs the agent with this terminal. Resolves to its exit code, or 128 and the number of the signal that ended it. */
-function inForeground(
-  terminal: Terminal,
-  { program, install }: Agent,
-  { args, environment, guard }: AgentRun,
-): Promise<number> {
+function inForeground(terminal: Terminal, { program }: Agent, { args, environment, guard }: AgentRun): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: 'inherit', env: environment });
     const { pid } = child;
@@ -210,11 +208,9 @@ function inForeground(
       if (pid === undefined || (signal === 'SIGINT' && terminal.input.isTTY)) return;
       ending ??= endTree(pid, signal, graceMs);
     });
-    child.once('error', (error: NodeJS.ErrnoException) => {
+    child.once('error', (error) => {
       stop();
-      if (error.code !== 'ENOENT') return reject(error);
-      terminal.note(`${program} is not installed, or not on the PATH. Install it: ${install}\n`);
-      resolve(2);
+      reject(error);
     });
     child.once('close', async (code, signal) => {
       await ending;
@@ -224,10 +220,24 @@ function inForeground(
   });
 }
 
+/** Says why the system did not start an agent. `spawn` throws some of its errors, and reports others by an event. */
+function notStarted(terminal: Terminal, { program, install }: Agent, error: NodeJS.ErrnoException): ExitCode {
+  if (!error.syscall?.startsWith('spawn')) throw error;
+  const [, reason = error.message] = getSystemErrorMap().get(error.errno ?? 0) ?? [];
+  terminal.note(
+    error.code === 'ENOENT'
+      ? `${program} is not installed, or not on the PATH. Install it: ${install}\n`
+      : `${program} cannot be started: ${reason}.\n`,
+  );
+  return 2;
+}
+
 interface PrintedSettings {
   readonly model: string | undefined;
   /** Those of the proxy, each after a space. */
   readonly options: string;
+  /** The user's arguments for the agent. */
+  readonly forAgent: readonly string[];
 }
 
 /** Prints how to use the agent with a proxy that runs by itself. */
@@ -258,7 +268,7 @@ function quoted(text: string): string {
 function printed(
   { program, install }: Agent,
   { environment, args, files }: AgentStart,
-  { options }: PrintedSettings,
+  { options, forAgent }: PrintedSettings,
 ): string {
   const written = Object.entries(files).map(([name, text]) => [`${folderMark}/${name}`, text] as const);
   const folders = new Set(written.map(([path]) => dirname(path)));
@@ -272,7 +282,7 @@ function printed(
     ...Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`),
     ...[...folders].map((each) => `mkdir -p ${quoted(each)}`),
     ...written.map(([path, text]) => `cat > ${quoted(path)} <<'END'\n${text}\nEND`),
-    [program, ...args].map(quoted).join(' '),
+    [program, ...args, ...forAgent].map(quoted).join(' '),
     '',
   ].join('\n');
 }

@@ -8,7 +8,7 @@ import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { purseCommand, purseHelp } from './purse-command.ts';
 import { releaseCommand, releaseHelp } from './release-command.ts';
 import { runCommand, runHelp } from './run-command.ts';
-import { exitCodeOf, printableLine, type Terminal, UsageError } from './terminal.ts';
+import { codeOf, exitCodeOf, printableLine, type Terminal, UsageError } from './terminal.ts';
 import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
 import { verifyCommand, verifyHelp } from './verify-command.ts';
 
@@ -78,6 +78,10 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
       terminal.note(`${printableLine(error.message)}\n`);
       return 1;
     }
+    if (isSqliteError(error)) {
+      terminal.note(`The purse cannot be used: ${printableLine(error.message)}.\n`);
+      return 1;
+    }
     if (error instanceof ClientError) {
       terminal.note(`${error.code}: ${error.message}\n`);
       return exitCodeOf(error);
@@ -89,6 +93,9 @@ export async function sotto(terminal: Terminal, args: readonly string[]): Promis
 /** The client's objection to an option that the command passed on. */
 const isOptionError = (error: unknown): error is ClientError =>
   error instanceof ClientError && (error.code === 'option_invalid' || error.code === 'origin_invalid');
+
+/** The disk is full, or another process keeps the purse locked. */
+const isSqliteError = (error: unknown): error is Error => codeOf(error) === 'ERR_SQLITE_ERROR';
 
 const isParseError = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');

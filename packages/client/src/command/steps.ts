@@ -15,14 +15,19 @@ interface StepLine<Options extends ParseArgsOptionsConfig, Chosen> {
   readonly files: readonly string[];
 }
 
-/** Reads the line of a command. Throws a `UsageError` for an unknown step, and for an option that it does not take. */
+/**
+ * Reads the line of a command. Throws a `UsageError` for an unknown step, and for an option that it does not take.
+ *
+ * @param given.otherwise - The step of a line without one. Without this, each line needs a step.
+ */
 export function readStep<Options extends ParseArgsOptionsConfig, Chosen extends Step<string & keyof Options>>(
   command: string,
   args: readonly string[],
-  { options, steps }: { readonly options: Options; readonly steps: ReadonlyMap<string, Chosen> },
+  given: { readonly options: Options; readonly steps: ReadonlyMap<string, Chosen>; readonly otherwise?: string },
 ): StepLine<Options, Chosen> {
+  const { options, steps, otherwise = '' } = given;
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-  const [name = '', ...files] = positionals;
+  const [name = otherwise, ...files] = positionals;
   const step = steps.get(name);
   if (step === undefined)
     throw new UsageError(`Write one of ${[...steps.keys()].join(', ')} after \`sotto ${command}\`.`);

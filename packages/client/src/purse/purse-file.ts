@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { getSystemErrorMap } from 'node:util';
 import { PurseError } from './credit-service.ts';
 
 export interface PurseWallet {
@@ -35,6 +36,9 @@ const tables = {
       secrets blob, spki text, was_refused integer not null default 0);`,
 };
 
+/** The names of the tables, sorted. */
+const tableNames = { main: 'batches credits wallets', schedule: 'lots standing' };
+
 /** The SQLite file of a purse, which only its owner can read. */
 export class PurseFile {
   readonly #db: DatabaseSync;
@@ -44,27 +48,37 @@ export class PurseFile {
   }
 
   /**
-   * Opens the file, or makes an empty one, and that of the schedule if one is named. Refuses a file that other users can read or change.
+   * Opens the file, or makes an empty one, and that of the schedule if one is named. Refuses a file that other users can read or change, and
+   * another program's, which it does not change.
    *
    * @param userId - The user id of the process; undefined on Windows.
    */
   static async open(file: string, userId: number | undefined, scheduleFile?: string): Promise<PurseFile> {
     // Imported here, because Node before 24 warns about it, and other commands do not need it.
     const { DatabaseSync } = await import('node:sqlite');
-    for (const each of [file, ...(scheduleFile === undefined ? [] : [scheduleFile])]) makeOwn(each, userId);
-    const db = new DatabaseSync(file);
-    const opened = new PurseFile(db);
-    db.exec('pragma busy_timeout = 10000');
-    if (scheduleFile !== undefined) opened.run('attach database ? as schedule', scheduleFile);
-    for (const name of ['main', ...(scheduleFile === undefined ? [] : ['schedule' as const])] as const) {
-      // SQLite overwrites deleted rows in the file. It also deletes its journal, whose blocks stay on the disk until something else needs them.
-      // A transaction of both files needs journals that are files.
-      db.exec(
-        `pragma ${name}.journal_mode = delete; pragma ${name}.secure_delete = on; pragma ${name}.synchronous = full`,
-      );
-      opened.change(() => db.exec(tables[name]));
-    }
+    const schedule = scheduleFile === undefined ? [] : [['schedule', scheduleFile] as const];
+    const files = [['main', file] as const, ...schedule];
+    for (const [, each] of files) usingFile(each, () => makeOwn(each, userId));
+    const opened = new PurseFile(usingFile(file, () => new DatabaseSync(file)));
+    opened.#db.exec('pragma busy_timeout = 10000');
+    for (const [name, each] of files) usingFile(each, () => opened.#prepare(name, each));
     return opened;
+  }
+
+  #prepare(name: keyof typeof tables, file: string): void {
+    if (name === 'schedule') this.run('attach database ? as schedule', file);
+    const found = this.read<{ name: string }>(
+      `select name from ${name}.sqlite_schema where type = 'table' order by name`,
+    );
+    // The next statement could write to another program's file. One transaction makes all tables, so another process never shows a part of them.
+    if (found.length > 0 && found.map((table) => table.name).join(' ') !== tableNames[name])
+      throw new PurseError(`${file} is not a ${name === 'main' ? 'purse' : name}.`);
+    // SQLite overwrites deleted rows in the file. It also deletes its journal, whose blocks stay on the disk until something else needs them.
+    // A transaction of both files needs journals that are files.
+    this.#db.exec(
+      `pragma ${name}.journal_mode = delete; pragma ${name}.secure_delete = on; pragma ${name}.synchronous = full`,
+    );
+    this.change(() => this.#db.exec(tables[name]));
   }
 
   close(): void {
@@ -101,4 +115,16 @@ function makeOwn(file: string, userId: number | undefined): void {
   closeSync(descriptor);
   if (userId !== undefined && (uid !== userId || (mode & 0o077) !== 0))
     throw new PurseError(`${file} must be your own file, of mode 600, because whoever reads it has your money.`);
+}
+
+/** Uses a file. Throws a `PurseError` with the reason if the system or SQLite refuses it. */
+export function usingFile<T>(file: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    const { errno, errcode, path = file, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+    if (errno === undefined && errcode === undefined) throw error;
+    const reason = getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
+    throw new PurseError(`${path} cannot be used: ${reason}.`, { cause: error });
+  }
 }

@@ -208,7 +208,7 @@ test('a restored copy learns of spent credits, and uses the others only when tol
   const copy = join(folder, 'copy');
   purse.backUp(copy);
   expect(statSync(copy).mode & 0o777).toBe(0o600);
-  expect(() => purse.backUp(copy)).toThrow('EEXIST');
+  expect(() => purse.backUp(copy)).toThrow(`${copy} cannot be used: file already exists.`);
   await purse.deposit(service, purse.takeWallet());
   const restored = await open({ file: copy });
   const wallet = restored.takeWallet();

@@ -5,7 +5,7 @@ import { type CreditIssuer, creditsPerBatch } from '@sotto/wire';
 import { balanceOf, isLeft, tooFew } from './balance.ts';
 import { addCredits, type BatchSecrets, newBatch, signBatch, type Timing } from './batches.ts';
 import { CreditRefusal, type CreditService, PurseError, type WalletOrder } from './credit-service.ts';
-import { PurseFile, type PurseWallet, type StoredWallet } from './purse-file.ts';
+import { PurseFile, type PurseWallet, type StoredWallet, usingFile } from './purse-file.ts';
 
 export interface PurseOptions {
   readonly file: string;
@@ -290,11 +290,13 @@ export class Purse {
     return undefined;
   }
 
-  /** Writes a copy. Credits that are spent later are spent in the copy, too. */
+  /** Writes a copy to a new file. Credits that are spent later are spent in the copy, too. */
   backUp(file: string): void {
-    closeSync(openSync(file, 'wx', 0o600));
-    this.#file.run('vacuum into ?', file);
-    chmodSync(file, 0o600);
+    usingFile(file, () => {
+      closeSync(openSync(file, 'wx', 0o600));
+      this.#file.run('vacuum into ?', file);
+      chmodSync(file, 0o600);
+    });
   }
 
   /** Gives back what processes took that ended before they used it. */
