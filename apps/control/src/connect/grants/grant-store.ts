@@ -14,7 +14,7 @@ import { insertKey } from '../../keys/key-store.ts';
 import { type AtMaximum, atMaximum } from '../../limits/maximum.ts';
 import { type WeakRole, weakRole } from '../../workspaces/permissions.ts';
 import { lockWorkspace, type NoAccess } from '../../workspaces/workspace-access.ts';
-import { grantExpiry, isActiveGrant, joinedGrants } from './active-grant.ts';
+import { grantExpiry, isActiveGrant, isUsableApp, joinedApps, joinedGrants } from './active-grant.ts';
 import { endGrants } from './end-grants.ts';
 
 type Row = SqlRow<typeof connectGrants> &
@@ -125,7 +125,14 @@ export interface BeyondPolicy {
   readonly mostNusd: Nusd;
 }
 
-/** Creates a grant with its key, within the caller's transaction. `app_changed`: the app was disabled or changed since it asked. */
+/**
+ * Creates a grant with its key, within the caller's transaction. `app_changed`: the app or its developer was disabled, or the app changed,
+ * since it asked.
+ *
+ * Interleavings: accounts are locked before the app, in the order of their ids, as `claimAccount` says. A disabling of one of them either
+ * waits, and then finds the new key, or commits first, and is seen by the query of the app. Without the lock, an app could mint a ticket
+ * with the new key before the disabling commits, which would not void it.
+ */
 export async function createGrant(
   client: pg.PoolClient,
   grant: NewGrant,
@@ -140,8 +147,12 @@ export async function createGrant(
   const { creditLimitNusd } = grant;
   if (mostNusd !== null && creditLimitNusd !== undefined && creditLimitNusd > mostNusd)
     return new Refused({ why: 'beyond_policy', mostNusd });
+  await client.query(
+    `select from accounts where id in ($1, $2, (select account_id from connect_apps where id = $3)) order by id for key share`,
+    [workspace.accountId, grant.accountId, grant.appId],
+  );
   const { rows } = await client.query<{ name: string }>(
-    'select name from connect_apps where id = $1 and disabled_at is null and redirect_uris ? $2 for share',
+    `select p.name from ${joinedApps} where p.id = $1 and ${isUsableApp} and p.redirect_uris ? $2 for share of p`,
     [grant.appId, grant.redirectUri],
   );
   const [app] = rows;
