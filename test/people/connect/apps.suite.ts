@@ -7,6 +7,7 @@ import { type Answer, readAnswer } from '../../kit/answer.ts';
 import { bearer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
+  allowed,
   clientOf,
   connect,
   grantsOf,
@@ -197,6 +198,27 @@ export const apps: Concept = (suite) => {
         { act: 'key_revoked', ...by, details: of(first?.key_id) },
         { act: 'key_created', ...by, details: of(first?.key_id) },
       ]);
+    });
+
+    // The name of a workspace may tell what its members do now.
+    it('names its workspace to the person only while they are in it', async () => {
+      const [person, owner] = [await newPerson(suite.service), await newPerson(suite.service)];
+      const { rows } = await suite.service.pool.query<{ id: string }>(
+        `insert into workspace_members (workspace_id, account_id, role)
+         select id, $2, 'member' from workspaces where account_id = $1 returning workspace_id as id`,
+        [owner.accountId, person.accountId],
+      );
+      const id = rows[0]?.id;
+      const decision = allowed({ workspace_id: id });
+      await connect(suite.service, person, await newApp(suite.service, owner), { decision });
+      const seen = async (by: Person, query?: string) =>
+        (await grantsOf(suite.service, by, query)).map(({ workspace }) => workspace);
+      const named = [{ id, name: expect.any(String) }];
+      expect(await seen(person)).toEqual(named);
+      const member = `${suite.service.controlUrl}/workspaces/${id}/members/${person.accountId}`;
+      expect((await owner.browser.ask('DELETE', member)).status).toBe(204);
+      expect(await seen(person)).toEqual([{ id, name: null }]);
+      expect(await seen(owner, `?workspace_id=${id}`)).toEqual(named);
     });
 
     it('is one of ten at most that an account has for one app', async () => {

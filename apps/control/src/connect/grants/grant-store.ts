@@ -24,21 +24,26 @@ type Row = SqlRow<typeof connectGrants> &
     'workspace_id' | 'credit_limit_nusd' | 'spent_nusd' | 'tag' | 'last_used_at' | 'revoked_at'
   > & {
     app_name: string;
-    workspace_name: string;
+    workspace_name: string | null;
   };
 
 /** Older grants beyond this number are not listed. */
 const maxListed = 500;
+
+/** SQL: whether the person of the grant `g` is still in its workspace `w`, and so may know what it is called now. */
+const isStillIn = `(w.account_id = g.account_id or exists (
+  select from workspace_members m where m.workspace_id = w.id and m.account_id = g.account_id))`;
 
 /** Returns the grants of an account or of a workspace, active and past, the newest first. */
 export async function listGrants(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
 ): Promise<GrantAnswer[]> {
-  const [column, id] = 'workspaceId' in of ? ['k.workspace_id', of.workspaceId] : ['g.account_id', of.accountId];
+  const [column, id, isNamed] =
+    'workspaceId' in of ? ['k.workspace_id', of.workspaceId, 'true'] : ['g.account_id', of.accountId, isStillIn];
   const { rows } = await pool.query<Row>(
-    `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
-       g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
+    `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id,
+       case when ${isNamed} then w.name end as workspace_name, g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
        ${grantExpiry} as expires_at, k.revoked_at
      from ${joinedGrants} where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
     [id],
