@@ -195,6 +195,7 @@ const authPlugins = (parts: AuthParts) => {
     twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
     passkeys(origin, trustedOrigins),
     factorProof({ db, now }),
+    parts.providerSessions.plugin,
     securityNotices({ db, mails, post }),
     // Runs after the second factor, which may turn a session into a challenge.
     raceGuard.plugin,
