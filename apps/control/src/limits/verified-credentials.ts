@@ -8,8 +8,8 @@ export interface VerifiedCredential {
   readonly counter: string;
   readonly kind: 'bearer' | 'session';
   /**
-   * Whose limits it uses up: those of an account's sessions, or those of all keys and access tokens that the account pays for. Whoever has
-   * one of the latter must not keep the account from revoking it.
+   * Whose limits it uses up: those of an account's sessions, or those of all keys and access tokens that the account pays for. A holder
+   * of a key must not keep the account from revoking it.
    */
   readonly owner: string;
 }

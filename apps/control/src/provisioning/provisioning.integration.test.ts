@@ -143,7 +143,7 @@ describe('a change of a group in SCIM', () => {
 
 // A booking has locked the first key of a person by the order of ids, and now needs the second. Leaving changes the second key, in a
 // workspace of groups, before the first. It must not hold the second while it waits for the first. The first key is the person's own, or
-// that of a grant which somebody else gave to their app.
+// that of a grant which another person gave to their app.
 it.each(['own', 'app'])('leaving and a booking of the same keys do not deadlock (%s)', async (whose) => {
   const { workspaceId, owner } = await shared();
   const ann = await person();

@@ -43,7 +43,8 @@ export async function listGrants(
     'workspaceId' in of ? ['k.workspace_id', of.workspaceId, 'true'] : ['g.account_id', of.accountId, isStillIn];
   const { rows } = await pool.query<Row>(
     `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id,
-       case when ${isNamed} then w.name end as workspace_name, g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
+       case when ${isNamed} then w.name end as workspace_name, g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd,
+       k.spent_nusd, k.tag, g.created_at, k.last_used_at,
        ${grantExpiry} as expires_at, k.revoked_at
      from ${joinedGrants} where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
     [id],

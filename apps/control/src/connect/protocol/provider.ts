@@ -154,7 +154,7 @@ const ttl: Configuration['ttl'] = {
   IdToken: 60 * minuteS,
   Interaction: requestS,
   RefreshToken: refreshTokenS,
-  // Anybody can ask for a form to sign out. A browser in which nobody signed in is remembered for that form only.
+  // A stranger can ask for a form to sign out. A browser without a person who signed in is remembered for that form only.
   Session: (_ctx, { accountId }) => (accountId === undefined ? formS : refreshTokenS),
 };
 
