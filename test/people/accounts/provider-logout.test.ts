@@ -2,10 +2,11 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { whileHeld } from '@sotto/test-servers';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { Authenticator } from '../../kit/authenticator.ts';
+import { Authenticator, totpCode } from '../../kit/authenticator.ts';
+import { password } from '../../kit/signed-up.ts';
 import { freshAddress, useProvider } from './by-provider.ts';
 import { registration, show } from './people.ts';
-import { type Answer, sessionStatus, signIn } from './world.ts';
+import { type Answer, sessionStatus, signIn, type Visitor } from './world.ts';
 
 const { world, openid, provider, signInAs, arrive } = await useProvider();
 const event = 'http://schemas.openid.net/event/backchannel-logout';
@@ -41,6 +42,11 @@ const sidOf = async (email: string): Promise<string> => {
   return rows[0]?.sid ?? '';
 };
 
+async function enrol(visitor: Visitor): Promise<Answer> {
+  const { json } = await visitor.post('/auth/two-factor/enable', { password });
+  return visitor.post('/auth/two-factor/verify-totp', { code: totpCode(json.totpURI, Date.now()) });
+}
+
 describe('a logout at the OpenID provider', () => {
   it('ends the sessions of that session at the provider, and no other', async () => {
     const email = freshAddress();
@@ -75,6 +81,36 @@ describe('a logout at the OpenID provider', () => {
     expect(added.status, added.text).toBe(200);
     expect((await show(world, key, {}, visitor)).answer.status).toBe(200);
     await provider.logOut(email, sid);
+    expect(await sessionStatus(visitor)).toBe(401);
+  });
+
+  // Each of these replaces the session. The logout names the session at the provider in which the first one began.
+  it.each<[string, (visitor: Visitor) => Promise<Answer>]>([
+    ['adds an authenticator app', enrol],
+    [
+      'removes an authenticator app',
+      async (visitor) => {
+        await enrol(visitor);
+        return visitor.post('/auth/two-factor/disable', { password });
+      },
+    ],
+    [
+      'changes the password and ends other sessions',
+      (visitor) =>
+        visitor.post('/auth/change-password', {
+          ...{ currentPassword: password, newPassword: 'another long password', revokeOtherSessions: true },
+        }),
+    ],
+  ])('ends a session that %s', async (_, change) => {
+    const ann = await world.verified();
+    const { visitor } = await signInAs(ann.email);
+    const sid = await sidOf(ann.email);
+    const began = visitor.cookies.get('sotto.session_token');
+    const answer = await change(visitor);
+    expect(answer.status, answer.text).toBe(200);
+    expect(visitor.cookies.get('sotto.session_token')).not.toBe(began);
+    expect(await sessionStatus(visitor)).toBe(200);
+    await provider.logOut(ann.email, sid);
     expect(await sessionStatus(visitor)).toBe(401);
   });
 

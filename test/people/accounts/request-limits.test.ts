@@ -52,7 +52,7 @@ describe('the limit of requests', () => {
   let cookie: string;
   beforeAll(async () => {
     world = await openWorld({ limit });
-    // Of eight accounts, because the credentials of one account share its limit.
+    // Of eight accounts, because the keys of one account share its limit.
     keys = await Promise.all(Array.from({ length: 8 }, () => newKey(world)));
     cookie = await newSession(world, await world.signUp(), from('10.10.0.1'));
   });
@@ -125,13 +125,23 @@ describe('the limit of requests', () => {
     expect(await ask(world.visitor(), 3, '/usage', () => first)).toEqual({ 200: 3 });
   });
 
-  it('counts the sessions and keys of one account together', async () => {
+  it('counts the sessions of one account together', async () => {
     const person = await world.signUp();
     const cookies: string[] = [];
     for (let at = 1; at <= 5; at += 1) cookies.push(await newSession(world, person, from(`10.10.${at}.1`)));
     const headers = (index: number) => ({ ...from(`10.9.${index}.1`), cookie: cookies[index % 5] ?? '' });
     expect(await ask(world.visitor(), 2 * limit, '/workspaces', headers)).toEqual({ 200: limit, 429: limit });
     expect(await ask(world.visitor(), 1, '/workspaces', () => ({ ...from('10.9.0.1'), cookie }))).toEqual({ 200: 1 });
+  });
+
+  // Whoever has a key, as a thief, a member or an app, sends as many requests as it can.
+  it('counts the keys of an account apart from its sessions, so that the owner can still revoke them', async () => {
+    const owner = world.visitor();
+    expect((await owner.post('/auth/sign-in/email', await world.signUp(), from('10.10.6.1'))).status).toBe(200);
+    const made = await owner.post('/keys', { name: 'x', kind: 'management' });
+    const key = { ...from('10.12.0.1'), ...bearer(made.json.key) };
+    expect(await ask(world.visitor(), 2 * limit, '/usage', () => key)).toEqual({ 200: limit, 429: limit });
+    expect((await owner.send('DELETE', `/keys/${made.json.id}`)).status).toBe(204);
   });
 
   it('counts an account separately from its first request on, from any address', async () => {

@@ -7,6 +7,7 @@ import { type Answer, readAnswer } from '../../kit/answer.ts';
 import { bearer, redeem } from '../../kit/client.ts';
 import type { Concept } from '../../kit/conformance.ts';
 import {
+  allowed,
   clientOf,
   connect,
   grantsOf,
@@ -15,10 +16,12 @@ import {
   oauthError,
   type Person,
   redirectUri,
+  start,
   tokenStatus,
 } from '../../kit/connected-apps.ts';
 import { expectError } from '../../kit/expect-error.ts';
 import { type HeaderMap, post, send } from '../../kit/send.ts';
+import { until } from '../../kit/service.ts';
 
 const good = {
   name: 'Notebook',
@@ -72,6 +75,29 @@ export const apps: Concept = (suite) => {
       expect(page.status).toBe(400);
       const left = appListAnswerSchema.parse((await as(owner, 'GET', '/apps')).json).data;
       expect(left.map(({ id }) => id)).not.toContain(app.id);
+    });
+
+    // The developer was shut out by the operator, or has left. A ticket that the app minted before is still unused.
+    it('stops while the account of its developer is disabled, with its tickets, and works again afterwards', async () => {
+      const { service } = suite;
+      const developer = await newPerson(service);
+      const { client, accessToken, refreshToken } = await connect(service, person, await newApp(service, developer));
+      const [grant] = await grantsOf(service, person);
+      const small = { model: 'acme/small' };
+      const { ticket } = await service.mintTicket(accessToken, small);
+      const command = async (name: string): Promise<void> => {
+        expect((await service.runControl(['account', name, developer.accountId])).code).toBe(0);
+        const behind = 'select from api_keys where id = $1 and projected_generation < generation';
+        await until(async () => (await service.pool.query(behind, [grant?.key_id])).rowCount === 0, 'it is projected');
+      };
+      const asked = async () => (await person.browser.ask('GET', (await start(client)).url)).status;
+      await command('disable');
+      expect([await alive(accessToken), await asked()]).toEqual([false, 400]);
+      expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_client');
+      expectError(await redeem(service, ticket, small), 401, 'invalid_ticket');
+      await command('enable');
+      expect([await alive(accessToken), await asked()]).toEqual([true, 303]);
+      expect(await alive((await oauth.refreshTokenGrant(client, refreshToken)).access_token)).toBe(true);
     });
 
     it('gets another secret, which ends the old one and its grants', async () => {
@@ -172,6 +198,27 @@ export const apps: Concept = (suite) => {
         { act: 'key_revoked', ...by, details: of(first?.key_id) },
         { act: 'key_created', ...by, details: of(first?.key_id) },
       ]);
+    });
+
+    // The name of a workspace may tell what its members do now.
+    it('names its workspace to the person only while they are in it', async () => {
+      const [person, owner] = [await newPerson(suite.service), await newPerson(suite.service)];
+      const { rows } = await suite.service.pool.query<{ id: string }>(
+        `insert into workspace_members (workspace_id, account_id, role)
+         select id, $2, 'member' from workspaces where account_id = $1 returning workspace_id as id`,
+        [owner.accountId, person.accountId],
+      );
+      const id = rows[0]?.id;
+      const decision = allowed({ workspace_id: id });
+      await connect(suite.service, person, await newApp(suite.service, owner), { decision });
+      const seen = async (by: Person, query?: string) =>
+        (await grantsOf(suite.service, by, query)).map(({ workspace }) => workspace);
+      const named = [{ id, name: expect.any(String) }];
+      expect(await seen(person)).toEqual(named);
+      const member = `${suite.service.controlUrl}/workspaces/${id}/members/${person.accountId}`;
+      expect((await owner.browser.ask('DELETE', member)).status).toBe(204);
+      expect(await seen(person)).toEqual([{ id, name: null }]);
+      expect(await seen(owner, `?workspace_id=${id}`)).toEqual(named);
     });
 
     it('is one of ten at most that an account has for one app', async () => {

@@ -59,6 +59,21 @@ const logout: Concept = (suite) => {
       expect(page.headers.get('location')).toBeNull();
     });
 
+    // Each request of a stranger who keeps no cookie stores a row.
+    it('is remembered for minutes only in a browser in which nobody signed in', async () => {
+      await connect(suite.service, person, app);
+      const lasting = async () => {
+        const long =
+          "select from connect_artifacts where kind = 'Session' and expires_at > now() + interval '11 minutes'";
+        return (await suite.service.pool.query(long)).rowCount ?? 0;
+      };
+      const before = await lasting();
+      expect(before).toBeGreaterThan(0);
+      const page = await fetch(`${suite.service.controlUrl}/connect/logout`);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('name="xsrf"')]);
+      expect(await lasting()).toBe(before);
+    });
+
     it('without an app ends nothing', async () => {
       const { accessToken } = await connect(suite.service, person, app);
       const page = await person.browser.ask('GET', `${suite.service.controlUrl}/connect/logout`);

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { usualMaxima } from '@sotto/contract';
+import { whileHeld } from '@sotto/test-servers';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { claimAccount } from '../accounts/claim-account.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
+import { identityProvider } from '../audit-log/record-act.ts';
 import { inTransaction } from '../database/in-transaction.ts';
+import { disableAccount, setDisabledWithin } from '../operator/account-store.ts';
+import { applyPerson } from '../provisioning/provisioned-people.ts';
 import { done, endOf } from '../testing/outcomes.integration.ts';
 import { openTestDatabase } from '../testing/test-database.integration.ts';
 import { claimWorkspaces } from '../workspaces/claim-workspaces.ts';
@@ -109,6 +113,47 @@ describe('a grant that is created while', () => {
       () => allow(grantFor(accountId, app)),
     );
     expect(end).toBe('app_changed');
+  });
+
+  // The disabling comes while the grant is being stored, with a key that it does not see yet. If it did not wait, the app could mint a
+  // ticket with that key before the disabling commits.
+  it('its developer is disabled stops with the others', async () => {
+    const [app, { accountId }] = [await newApp(), await newAccount()];
+    let stopped: unknown;
+    const { result } = await whileOpen(
+      (client) => done(createGrant(client, grantFor(accountId, app))),
+      async () => {
+        stopped = await disableAccount(pool, { accountId: app.accountId, actor: identityProvider });
+      },
+    );
+    expect(stopped).toEqual(result.keyIds);
+  });
+
+  it('its developer is being disabled is refused', async () => {
+    const [{ accountId, appId }, person] = [await newApp(), await newAccount()];
+    const { end } = await whileOpen(
+      (client) => setDisabledWithin(client, { accountId, actor: identityProvider, isDisabled: true }),
+      () => allow(grantFor(person.accountId, { accountId, appId })),
+    );
+    expect(end).toBe('app_changed');
+  });
+
+  // The eleventh grant for an app has been inserted, so its transaction holds the account by foreign keys. It goes on to end the oldest
+  // grant. Leaving must not hold the key of that grant while it waits for the account.
+  it('its person leaves does not deadlock, although it ends an older grant', async () => {
+    const [app, { accountId }] = [await newApp(), await newAccount()];
+    for (let made = 0; made < 10; made += 1) await allow(grantFor(accountId, app));
+    let left: Promise<readonly string[]> | undefined;
+    const held = {
+      ...{ rows: 'lock table acts in access exclusive mode', waiting: 'insert into acts' },
+      meanwhile: () => {
+        left = inTransaction(pool, (client) => applyPerson(client, { accountId, active: false }, { map: [] }));
+        return untilWaiting(2);
+      },
+    };
+    const [eleventh] = await whileHeld(pool, held, [() => done(allow(grantFor(accountId, app)))]);
+    expect(eleventh?.keyIds).toHaveLength(2);
+    expect(await left).toHaveLength(10);
   });
 
   it('its creator is removed from the workspace ends too, or is refused', async () => {

@@ -220,7 +220,7 @@ export const verifyCredentials =
     const key = secret === undefined ? undefined : await keyOfBearer(credentials, secret);
     if (secret !== undefined && key !== undefined) {
       const counter = `key:${key.keyId}`;
-      return { id: bearerId(secret), counter, kind: 'bearer', owner: `account:${key.accountId}` };
+      return { id: bearerId(secret), counter, kind: 'bearer', owner: `keys:${key.accountId}` };
     }
     const id = sessionIdOf(request);
     const session = id === undefined ? undefined : await readSession(auth, request.headers);

@@ -58,8 +58,9 @@ const maxCounted = 50_000;
 
 /**
  * Limits every request to control except health checks, the dashboard’s files and preflights, which cost less than the
- * count. A request with a valid credential counts by its account alone. Many users may share an address, such as the exit of a
- * relay, and one user may have many sessions and keys. Requests without a credential count by address, and so do made-up
+ * count. A request with a valid credential counts by its account alone, and one with a key or access token apart from the
+ * account's sessions. Many users may share an address, such as the exit of a relay, and one user may have many sessions and
+ * keys. Requests without a credential count by address, and so do made-up
  * credentials. To verify costs one lookup, only for a credential that is well-formed and new, and an address may fail only ten
  * times as often as its limit. While the store is unavailable no limit applies, because the limits protect no money.
  */

@@ -7,7 +7,10 @@ export interface VerifiedCredential {
   /** What a limit by key counts it as. The secrets of a key are one, and so are the access tokens of a grant. */
   readonly counter: string;
   readonly kind: 'bearer' | 'session';
-  /** Its account. One account may have many credentials. */
+  /**
+   * Whose limits it uses up: those of an account's sessions, or those of all keys and access tokens that the account pays for. A holder
+   * of a key must not keep the account from revoking it.
+   */
   readonly owner: string;
 }
 

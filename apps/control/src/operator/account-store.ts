@@ -151,7 +151,14 @@ export async function creditAsOperator(
 }
 
 /**
- * Disables an account: its sessions end, and its keys and those that its person created elsewhere stop. Money and keys
+ * SQL: whether the key `k` stops while the account `$1` is disabled. The account pays for it or its person created it. Or it belongs to a
+ * grant that another person gave to an app of the account: `isActiveGrant` ends its access tokens, and a new generation its tickets.
+ */
+export const stopsWithAccount = `k.id in (select id from api_keys where account_id = $1 or created_by = $1 union all
+  select g.key_id from connect_apps p join connect_grants g on g.app_id = p.id where p.account_id = $1)`;
+
+/**
+ * Disables an account: its sessions end, and its keys, those that its person created elsewhere and those of its apps stop. Money and keys
  * stay. Returns the ids of the keys, for the projector.
  */
 export const disableAccount = (
@@ -207,7 +214,7 @@ export async function setDisabledWithin(
   }
   await recordAct(client, { actor, act: isDisabled ? 'account_disabled' : 'account_enabled', accountId });
   return changeKeys(client, {
-    where: '(k.account_id = $1 or k.created_by = $1) and k.revoked_at is null',
+    where: `${stopsWithAccount} and k.revoked_at is null`,
     values: [accountId],
     revokes: false,
   });

@@ -3,6 +3,7 @@ import type { MemberRole } from '@sotto/contract/control/workspaces';
 import type pg from 'pg';
 import { identityProvider, recordAct } from '../audit-log/record-act.ts';
 import { Refused } from '../database/refused.ts';
+import { stopsWithAccount } from '../operator/account-store.ts';
 import type { GroupRole } from '../sessions/sign-in-settings.ts';
 import { endMembership, revokeRights } from '../workspaces/member-store.ts';
 
@@ -20,7 +21,7 @@ export function rolesOf(groups: ReadonlySet<string>, map: readonly GroupRole[]):
 interface GroupChange {
   readonly accountId: string;
   readonly map: readonly GroupRole[];
-  /** The caller disables the account afterwards, which changes all its keys. Default: false. */
+  /** Whether the caller disables or enables the account afterwards, which changes all its keys. Undefined: neither. */
   readonly isLeaving?: boolean;
 }
 
@@ -32,22 +33,29 @@ interface GroupChange {
  * person waits at the workspace's row, and is read after it. All workspaces are locked before the account, as changes of budgets do, and
  * in the order of their ids, so that no two calls can deadlock. A booking locks accounts and then keys by their ids. So all keys that may
  * change are locked after the account, in one statement and in this order, before the first one changes. A key that is created meanwhile
- * refers to the account, which this lock allows, and waits at the workspace's row.
+ * refers to the account, and waits at the workspace's row. If the caller then disables or enables the account, the first lock of the account
+ * is as strong as that needs. A stronger one later would wait for a creation that holds the account and waits for one of these keys.
  */
 export async function applyGroupRoles(
   client: pg.PoolClient,
-  { accountId, map, isLeaving = false }: GroupChange,
+  { accountId, map, isLeaving }: GroupChange,
 ): Promise<readonly string[]> {
   const workspaces = await lockGroupWorkspaces(client, { accountId, map });
-  const locked = await client.query('select from accounts where id = $1 and deleted_at is null for no key update', [
-    accountId,
-  ]);
-  if (locked.rowCount === 0) return [];
+  const { rows } = await client.query<{ is_disabled: boolean }>(
+    `select disabled_at is not null as is_disabled from accounts where id = $1 and deleted_at is null
+     for ${isLeaving === undefined ? 'no key update' : 'update'}`,
+    [accountId],
+  );
+  const [account] = rows;
+  if (account === undefined) return [];
+  const ids = workspaces.map(({ id }) => id);
+  const [changing, values] =
+    isLeaving === undefined || isLeaving === account.is_disabled
+      ? ['k.created_by = $1 and k.workspace_id = any($2::uuid[])', [accountId, ids]]
+      : [stopsWithAccount, [accountId]];
   await client.query(
-    `select id from api_keys where revoked_at is null and (created_by = $1 and ($3 or workspace_id = any($2::uuid[]))
-       or $3 and account_id = $1)
-     order by id for update`,
-    [accountId, workspaces.map(({ id }) => id), isLeaving],
+    `select from api_keys k where ${changing} and k.revoked_at is null order by k.id for update`,
+    values,
   );
   const given = rolesOf(await groupsOf(client, accountId), map);
   const keyIds: string[] = [];

@@ -36,7 +36,10 @@ export async function signedInByProvider(
 ): Promise<readonly string[]> {
   const person = await findPerson(client, accountId, claims);
   await lockGroupWorkspaces(client, { accountId, map });
-  await client.query('select from accounts where id = $1 for no key update', [accountId]);
+  // As strong as `applyPerson` needs it.
+  await client.query(`select from accounts where id = $1 for ${person === undefined ? 'no key update' : 'update'}`, [
+    accountId,
+  ]);
   const named = new Set(map.map(({ group }) => group));
   await client.query(
     `update accounts set openid_groups = $2, openid_groups_at = $3

@@ -98,7 +98,7 @@ describe('a change of a group in SCIM', () => {
     const [first, second] = people.map(({ accountId }) => accountId);
     const held = {
       ...{ rows: 'select from accounts where id = $1 for update', values: [second] },
-      waiting: 'select from accounts',
+      waiting: 'select disabled_at is not null',
       meanwhile: async () => {
         expect(await rolesIn(workspaceId)).toEqual([[first, 'member']]);
         await pool.query('select from accounts where id = $1 for update nowait', [first]);
@@ -142,8 +142,9 @@ describe('a change of a group in SCIM', () => {
 });
 
 // A booking has locked the first key of a person by the order of ids, and now needs the second. Leaving changes the second key, in a
-// workspace of groups, before the first. It must not hold the second while it waits for the first.
-it('leaving and a booking of the same keys do not deadlock', async () => {
+// workspace of groups, before the first. It must not hold the second while it waits for the first. The first key is the person's own, or
+// that of a grant which another person gave to their app.
+it.each(['own', 'app'])('leaving and a booking of the same keys do not deadlock (%s)', async (whose) => {
   const { workspaceId, owner } = await shared();
   const ann = await person();
   const [own] = (await pool.query<{ id: string }>('select id from workspaces where account_id = $1', [ann.accountId]))
@@ -153,13 +154,22 @@ it('leaving and a booking of the same keys do not deadlock', async () => {
     [workspaceId, ann.accountId],
   );
   const [first = '', second = ''] = [randomUUID(), randomUUID()].sort();
-  const makeKey = (id: string, accountId: string, place: string | undefined) =>
+  const makeKey = (id: string, accountId: string, place: string | undefined, creatorId = ann.accountId) =>
     pool.query(
       `insert into api_keys (id, account_id, workspace_id, created_by, kind, name, hash, preview, projected_generation)
        values ($1::uuid, $2, $3, $4, 'inference', 'x', ($1::uuid)::text, 'x', 1)`,
-      [id, accountId, place, ann.accountId],
+      [id, accountId, place, creatorId],
     );
-  await makeKey(first, ann.accountId, own?.id);
+  if (whose === 'own') await makeKey(first, ann.accountId, own?.id);
+  else {
+    await makeKey(first, owner.accountId, workspaceId, owner.accountId);
+    await pool.query(
+      `with app as (insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes)
+         values (gen_random_uuid(), $2, 'x', 'https://app.example', 'public', '[]', '[]', '[]') returning id)
+       insert into connect_grants (id, app_id, account_id, key_id, scopes, expires_at) select $1, id, $3, $1, '[]', now() from app`,
+      [first, ann.accountId, owner.accountId],
+    );
+  }
   await makeKey(second, owner.accountId, workspaceId);
   const lock = 'select from api_keys where id = $1 for update';
   const held = {

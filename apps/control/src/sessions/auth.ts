@@ -8,7 +8,7 @@ import { authDatabase, type DatabaseDependencies, databaseHooks, type HookDepend
 import { authMails, securityNotices } from './auth-mails.ts';
 import { cookiePrefix, needsSecureCookies } from './cookies.ts';
 import { emailEndpoints } from './email-endpoints.ts';
-import { makeEmailProof, mayMailReset, voidProofs } from './email-proofs.ts';
+import { makeEmailProof, noteReset, voidProofs } from './email-proofs.ts';
 import { factorProof } from './factor-proof.ts';
 import { freshProof } from './fresh-proof.ts';
 import { knownDevices } from './known-devices.ts';
@@ -159,7 +159,7 @@ const emailAndPassword = (parts: AuthParts, storeOf: () => Promise<UserStore>) =
     resetPasswordTokenExpiresIn: hourS,
     sendResetPassword: async ({ user, token }, request) => {
       const isKnown = (await devices.find(request?.headers.get('cookie') ?? undefined, user.email)) !== undefined;
-      if (!(await mayMailReset(db, { userId: user.id, isKnown }, now()))) return;
+      if (!(await noteReset(db, { userId: user.id, isKnown }, now()))) return;
       const isProviders = openid !== undefined && (await signsInOnlyByProvider(db, user.id));
       post?.(isProviders ? mails.noPassword(user.email, openid.name) : mails.reset(user.email, token));
     },
@@ -195,6 +195,7 @@ const authPlugins = (parts: AuthParts) => {
     twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
     passkeys(origin, trustedOrigins),
     factorProof({ db, now }),
+    parts.providerSessions.plugin,
     securityNotices({ db, mails, post }),
     // Runs after the second factor, which may turn a session into a challenge.
     raceGuard.plugin,

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { and, count, eq, gt, sql } from 'drizzle-orm';
 import { type AuthDatabase, authVerification } from '../database/auth-schema.ts';
 
@@ -15,27 +15,31 @@ const lifeMs = 60 * 60 * 1000;
  * Maximum number of valid links for one user, purpose and address, so that strangers cannot flood an address with mail.
  */
 const maxAtOnce = 5;
-const challengeMs = 10 * 60 * 1000;
 
 const identifierOf = (token: string): string => `email-proof:${hash('sha256', token, 'base64url')}`;
 const proofValue = ({ purpose, userId, email }: EmailProof): string => `${userId} ${purpose} ${email}`;
 
 /** Creates a token for a link that works once, within an hour. Returns undefined if too many links are still valid. */
 export async function makeEmailProof(db: AuthDatabase, proof: EmailProof, now: number): Promise<string | undefined> {
-  const value = proofValue(proof);
+  const token = randomBytes(32).toString('base64url');
+  const link = { identifier: identifierOf(token), value: proofValue(proof), most: maxAtOnce };
+  return (await noteLink(db, link, now)) ? token : undefined;
+}
+
+/** Stores a link that is about to be mailed. Returns false, and stores nothing, if `most` links of this value are still valid. */
+async function noteLink(
+  db: AuthDatabase,
+  { identifier, value, most }: { readonly identifier: string; readonly value: string; readonly most: number },
+  now: number,
+): Promise<boolean> {
   const [waiting] = await db
     .select({ links: count() })
     .from(authVerification)
     .where(and(eq(authVerification.value, value), gt(authVerification.expiresAt, new Date(now))));
-  if ((waiting?.links ?? 0) >= maxAtOnce) return undefined;
-  const token = randomBytes(32).toString('base64url');
-  await db.insert(authVerification).values({
-    id: randomBytes(16).toString('base64url'),
-    identifier: identifierOf(token),
-    value,
-    expiresAt: new Date(now + lifeMs),
-  });
-  return token;
+  if ((waiting?.links ?? 0) >= most) return false;
+  const id = randomBytes(16).toString('base64url');
+  await db.insert(authVerification).values({ id, identifier, value, expiresAt: new Date(now + lifeMs) });
+  return true;
 }
 
 /** Returns what a token proves, or undefined if it is unknown, used or expired. */
@@ -68,19 +72,17 @@ export async function voidProofs(db: AuthDatabase, userId: string): Promise<void
 }
 
 /**
- * Whether another link to reset a password may be mailed. better-auth stores each link with the user's id as its value.
- * It does the same for challenges of second factors, which live for ten minutes, so only entries that live longer
- * count. A stranger can use up the links of an account, so a device that has signed in to it may have as many again.
+ * Notes that a link to reset a password is about to be mailed. Returns false if too many are still valid. better-auth stores its own link
+ * before it asks, also one that is then not mailed. Only mailed ones count, so that strangers who go on asking do not keep the mailbox
+ * without a valid link. They can use up the links of an account, so a device that has signed in to it may have as many again.
  */
-export async function mayMailReset(
+export const noteReset = (
   db: AuthDatabase,
   { userId, isKnown }: { readonly userId: string; readonly isKnown: boolean },
   now: number,
-): Promise<boolean> {
-  const [waiting] = await db
-    .select({ links: count() })
-    .from(authVerification)
-    .where(and(eq(authVerification.value, userId), gt(authVerification.expiresAt, new Date(now + challengeMs))));
-  // better-auth has stored the link in question already.
-  return (waiting?.links ?? 0) <= (isKnown ? 2 * maxAtOnce : maxAtOnce);
-}
+): Promise<boolean> =>
+  noteLink(
+    db,
+    { identifier: `reset:${randomUUID()}`, value: `${userId} reset`, most: isKnown ? 2 * maxAtOnce : maxAtOnce },
+    now,
+  );

@@ -1,8 +1,9 @@
-import type { GenericEndpointContext } from 'better-auth';
+import type { BetterAuthPlugin, GenericEndpointContext } from 'better-auth';
 import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { type AuthDatabase, authSession } from '../database/auth-schema.ts';
+import { onPaths } from './on-paths.ts';
 
 /** What a verified ID token says. */
 export interface OpenidClaims {
@@ -16,6 +17,16 @@ export interface OpenidClaims {
 }
 
 export const passkeyPath = '/passkey/verify-authentication';
+
+/** Requests on which better-auth replaces the session that they show. */
+const replacing = [passkeyPath, '/two-factor/verify-totp', '/two-factor/disable', '/change-password'];
+
+/** A session that is being replaced, and its tie to the provider. */
+interface Replaced {
+  readonly id: string;
+  readonly userId: string;
+  readonly tie: { readonly openidSid: string | null; readonly openidAt: Date | null };
+}
 
 /** What better-auth gives to a hook of the database. Null: no request is under way. */
 export type HookContext = GenericEndpointContext | null;
@@ -33,6 +44,24 @@ export interface OpenidSessionsOptions {
 /** Ties sessions to the OpenID provider, which can end them. */
 export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpenidSignIn }: OpenidSessionsOptions) {
   const claimsOf = new WeakMap<Request, OpenidClaims>();
+  const replacedBy = new WeakMap<Request, Replaced>();
+
+  const plugin = {
+    id: 'sotto-openid-sessions',
+    hooks: {
+      before: [
+        // A change of the password deletes the session before it stores the next one.
+        onPaths(replacing, async (ctx) => {
+          const shown = await getSessionFromCtx(ctx);
+          if (shown === null || !ctx.request) return;
+          const { id, userId } = shown.session;
+          const { openidSid, openidAt } = authSession;
+          const [tie] = await db.select({ openidSid, openidAt }).from(authSession).where(eq(authSession.id, id));
+          if (tie !== undefined) replacedBy.set(ctx.request, { id, userId, tie });
+        }),
+      ],
+    },
+  } satisfies BetterAuthPlugin;
 
   /** Keeps what a request's ID token says. better-auth stores a token only after it has verified it. */
   const noteIdToken = ({ idToken }: { readonly idToken?: string | null | undefined }, ctx: HookContext): void => {
@@ -51,8 +80,8 @@ export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpe
    * Completes a session that was stored. Throws, and deletes it, if its user was disabled or signed out by the provider meanwhile.
    *
    * Interleavings: a logout is stored first, and then deletes sessions. A disabling locks the user, to whom this session refers, before it
-   * deletes them. This session is stored first, and then looks. So either this look sees them, or they see this session. A session that a passkey renews may end before the new
-   * one is stored. No logout would find the new one, so it is refused if only the provider begins sessions.
+   * deletes them. This session is stored first, and then looks. So either this look sees them, or they see this session. A session that is
+   * being replaced may end before the new one is stored. If only the provider begins sessions, the new one is then refused.
    */
   const begun = async (
     { id, userId }: { readonly id: string; readonly userId: string },
@@ -64,17 +93,20 @@ export function openidSessions({ db, hasPasswords, groupsClaim = 'groups', onOpe
       const openid = { openidSid: claims.sid ?? null, openidAt: claims.issuedAt };
       await db.update(authSession).set(openid).where(eq(authSession.id, id));
       await onOpenidSignIn(userId, claims);
-    } else if (ctx?.path === passkeyPath) {
-      // A passkey renews the session that it is shown in, so that a logout at the provider ends the new one, too.
-      const before = await getSessionFromCtx(ctx);
-      if (before?.user.id === userId) isWithoutProvider = !(await inheritOpenid(db, id, before.session.id));
+    } else {
+      // A logout at the provider that ends the replaced session must end the new one, too.
+      const replaced = ctx?.request && replacedBy.get(ctx.request);
+      if (replaced?.userId === userId) {
+        await db.update(authSession).set(replaced.tie).where(eq(authSession.id, id));
+        isWithoutProvider = !(await exists(db, replaced.id));
+      }
     }
     const code = isWithoutProvider && !hasPasswords ? 'signed_out' : await refusalOf(db, { id, userId });
     if (code === undefined) return;
     await db.delete(authSession).where(eq(authSession.id, id));
     throw new APIError('FORBIDDEN', { code, message: refusals[code] });
   };
-  return { noteIdToken, begun };
+  return { plugin, noteIdToken, begun };
 }
 
 const refusals = {
@@ -82,14 +114,8 @@ const refusals = {
   signed_out: 'This sign-in was ended at the same time, by the OpenID provider or in another session. Sign in again',
 } as const;
 
-/** Returns whether the session to inherit from is still there. */
-async function inheritOpenid(db: AuthDatabase, id: string, from: string): Promise<boolean> {
-  const { rowCount } = await db.execute(
-    sql`update auth_session s set openid_sid = b.openid_sid, openid_at = b.openid_at from auth_session b
-        where s.id = ${id} and b.id = ${from}`,
-  );
-  return rowCount === 1;
-}
+const exists = async (db: AuthDatabase, id: string): Promise<boolean> =>
+  (await db.select({ id: authSession.id }).from(authSession).where(eq(authSession.id, id))).length > 0;
 
 /** Returns why a session must not be used. Disabling an account deletes its sessions. */
 async function refusalOf(

@@ -95,7 +95,10 @@ export const grantAnswerSchema = z.strictObject({
   id: z.uuid(),
   app: z.strictObject({ id: z.uuid(), name: z.string(), homepage: z.string() }),
   scopes: z.array(appScopeSchema),
-  workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
+  workspace: z.strictObject({
+    id: z.uuid(),
+    name: z.string().nullable().describe('Null: the caller has left the workspace.'),
+  }),
   granted_by: z.uuid(),
   key_id: z.uuid().describe('The key that usage lists the requests of the app under. Its secret does not exist.'),
   credit_limit_usd: z.number().nullable(),

@@ -14,7 +14,7 @@ import { insertKey } from '../../keys/key-store.ts';
 import { type AtMaximum, atMaximum } from '../../limits/maximum.ts';
 import { type WeakRole, weakRole } from '../../workspaces/permissions.ts';
 import { lockWorkspace, type NoAccess } from '../../workspaces/workspace-access.ts';
-import { grantExpiry, isActiveGrant, joinedGrants } from './active-grant.ts';
+import { grantExpiry, isActiveGrant, isUsableApp, joinedApps, joinedGrants } from './active-grant.ts';
 import { endGrants } from './end-grants.ts';
 
 type Row = SqlRow<typeof connectGrants> &
@@ -24,21 +24,27 @@ type Row = SqlRow<typeof connectGrants> &
     'workspace_id' | 'credit_limit_nusd' | 'spent_nusd' | 'tag' | 'last_used_at' | 'revoked_at'
   > & {
     app_name: string;
-    workspace_name: string;
+    workspace_name: string | null;
   };
 
 /** Older grants beyond this number are not listed. */
 const maxListed = 500;
+
+/** SQL: whether the person of the grant `g` is still in its workspace `w`, and so may know what it is called now. */
+const isStillIn = `(w.account_id = g.account_id or exists (
+  select from workspace_members m where m.workspace_id = w.id and m.account_id = g.account_id))`;
 
 /** Returns the grants of an account or of a workspace, active and past, the newest first. */
 export async function listGrants(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
 ): Promise<GrantAnswer[]> {
-  const [column, id] = 'workspaceId' in of ? ['k.workspace_id', of.workspaceId] : ['g.account_id', of.accountId];
+  const [column, id, isNamed] =
+    'workspaceId' in of ? ['k.workspace_id', of.workspaceId, 'true'] : ['g.account_id', of.accountId, isStillIn];
   const { rows } = await pool.query<Row>(
-    `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
-       g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd, k.spent_nusd, k.tag, g.created_at, k.last_used_at,
+    `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id,
+       case when ${isNamed} then w.name end as workspace_name, g.account_id, g.key_id, ${heldLimit} as credit_limit_nusd,
+       k.spent_nusd, k.tag, g.created_at, k.last_used_at,
        ${grantExpiry} as expires_at, k.revoked_at
      from ${joinedGrants} where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${maxListed}`,
     [id],
@@ -125,7 +131,14 @@ export interface BeyondPolicy {
   readonly mostNusd: Nusd;
 }
 
-/** Creates a grant with its key, within the caller's transaction. `app_changed`: the app was disabled or changed since it asked. */
+/**
+ * Creates a grant with its key, within the caller's transaction. `app_changed`: the app or its developer was disabled, or the app changed,
+ * since it asked.
+ *
+ * Interleavings: accounts are locked before the app, in the order of their ids, as `claimAccount` says. A disabling of one of them either
+ * waits, and then finds the new key, or commits first, and is seen by the query of the app. Without the lock, an app could mint a ticket
+ * with the new key before the disabling commits, which would not void it.
+ */
 export async function createGrant(
   client: pg.PoolClient,
   grant: NewGrant,
@@ -140,8 +153,12 @@ export async function createGrant(
   const { creditLimitNusd } = grant;
   if (mostNusd !== null && creditLimitNusd !== undefined && creditLimitNusd > mostNusd)
     return new Refused({ why: 'beyond_policy', mostNusd });
+  await client.query(
+    `select from accounts where id in ($1, $2, (select account_id from connect_apps where id = $3)) order by id for key share`,
+    [workspace.accountId, grant.accountId, grant.appId],
+  );
   const { rows } = await client.query<{ name: string }>(
-    'select name from connect_apps where id = $1 and disabled_at is null and redirect_uris ? $2 for share',
+    `select p.name from ${joinedApps} where p.id = $1 and ${isUsableApp} and p.redirect_uris ? $2 for share of p`,
     [grant.appId, grant.redirectUri],
   );
   const [app] = rows;

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { SqlRow } from '../../database/columns.ts';
 import type { connectApps, connectGrants } from '../../database/connect-schema.ts';
 import { isUuid } from '../../database/is-uuid.ts';
-import { grantExpiry, isActiveGrant, joinedGrants } from '../grants/active-grant.ts';
+import { grantExpiry, isActiveGrant, isUsableApp, joinedApps, joinedGrants } from '../grants/active-grant.ts';
 import { type EndDependencies, endGrant } from '../grants/end-grants.ts';
 import { ArtifactStore } from './artifact-store.ts';
 
@@ -62,12 +62,12 @@ const nothing: Adapter = {
 
 type AppRow = Omit<SqlRow<typeof connectApps>, 'account_id' | 'secret_created_at' | 'created_at' | 'disabled_at'>;
 
-/** Returns an enabled app in oidc-provider's form of a client. Its `client_secret` is the hash of the secret. */
+/** Returns a usable app in oidc-provider's form of a client. Its `client_secret` is the hash of the secret. */
 async function findClient(pool: pg.Pool, clientId: string): Promise<AdapterPayload | undefined> {
   if (!isUuid(clientId)) return undefined;
   const { rows } = await pool.query<AppRow>(
-    `select id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes, secret_hash
-     from connect_apps where id = $1 and disabled_at is null`,
+    `select p.id, p.name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes, secret_hash
+     from ${joinedApps} where p.id = $1 and ${isUsableApp}`,
     [clientId],
   );
   const [row] = rows;

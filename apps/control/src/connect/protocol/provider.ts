@@ -31,6 +31,8 @@ const minuteS = 60;
 const dayS = 24 * 60 * minuteS;
 /** How long an app's request waits for an answer. Long enough for a person to create an account first. */
 const requestS = 60 * minuteS;
+/** How long a person may take to confirm that they sign out. */
+const formS = 10 * minuteS;
 /** How long an app may be inactive before its connection ends. */
 const refreshTokenS = 30 * dayS;
 
@@ -152,7 +154,8 @@ const ttl: Configuration['ttl'] = {
   IdToken: 60 * minuteS,
   Interaction: requestS,
   RefreshToken: refreshTokenS,
-  Session: refreshTokenS,
+  // A stranger can ask for a form to sign out. A browser without a person who signed in is remembered for that form only.
+  Session: (_ctx, { accountId }) => (accountId === undefined ? formS : refreshTokenS),
 };
 
 const features: Configuration['features'] = {

@@ -139,7 +139,7 @@ const commonColumns: readonly Column<GrantAnswer>[] = [
     title: 'Workspace',
     cell: ({ workspace, tag }) => (
       <span className="block">
-        <Truncated text={workspace.name} />
+        <Truncated text={workspace.name ?? 'A workspace you left'} />
         {tag !== null && <span className="block text-sm text-muted">Tag: {tag}</span>}
       </span>
     ),

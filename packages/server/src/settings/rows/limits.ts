@@ -28,7 +28,8 @@ export const limitRows = [
   controlAndStart('RATE_LIMIT_CONTROL', 'limits.control', {
     kind: count('a number of requests per minute'),
     default: 600,
-    describe: 'Requests to control per minute, by account once a credential is verified, else by address.',
+    describe:
+      'Requests to control per minute: by account for its sessions, and as many for its keys; by address without a valid credential.',
   }),
   ...maximumRows,
 ];
