@@ -62,7 +62,7 @@ it('a provider works for a request from the time when it was sent until a failur
     return sent;
   };
   const upstream = { call } as unknown as Upstream;
-  const { hasBegun } = beginWhole({
+  const { hasBegun, abort } = beginWhole({
     ...{ adapter: {} as Adapter, upstream, request, limits, reader, maxBytes: 100 },
     success: ({ answer }) => answer,
   });
@@ -71,4 +71,5 @@ it('a provider works for a request from the time when it was sent until a failur
   expect(hasBegun?.()).toBe(true);
   provider?.onResponse(503, { contentType: 'application/json', retryAfter: undefined, isDelimited: true });
   expect(hasBegun?.()).toBe(false);
+  abort();
 });
