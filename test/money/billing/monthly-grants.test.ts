@@ -140,7 +140,7 @@ await describeStage(
       await hasLeft(person, 2.5);
       expect((await grant('0')).code).toBe(0);
       expect(await grantOf(person)).toMatchObject({ amount: 2.5, next_amount: 0 });
-      expect(await grant('five')).toMatchObject({ code: 1, output: expect.stringContaining('"five"') });
+      expect(await grant('five')).toMatchObject({ code: 2, output: expect.stringContaining('"five"') });
       expect(await grant('default')).toMatchObject({ code: 0 });
       expect(await grantOf(person)).toMatchObject({ next_amount: grantUsd });
     });

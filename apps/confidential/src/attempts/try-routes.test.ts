@@ -80,13 +80,14 @@ it.each([
 );
 
 it.each([
-  ['was never sent', false, false],
-  ['was sent', true, true],
-])(
-  'tells a client whether to repeat a request that %s before its connection broke',
-  async (_, hasBegun, mustNotRetry) => {
+  ['was never sent', { outcome: 'network_failure' }, false, false],
+  ['was sent', { outcome: 'network_failure' }, true, true],
+  ['was answered', { outcome: 'malformed_answer', status: 302 }, false, true],
+] as const)(
+  'tells a client whether to repeat a request that %s when it failed',
+  async (_, failure, hasBegun, mustNotRetry) => {
     const deadline = new Deadlines().open(60_000);
-    const result = Promise.resolve({ ok: false, outcome: 'network_failure' } as const);
+    const result = Promise.resolve({ ok: false, ...failure } as const);
     const attempt = () => ({ result, hasBegun: () => hasBegun, abort() {} });
     const tried = await tryRoutes<never>({ ...fixed, client, deadline, attempt });
     deadline.clear();

@@ -144,7 +144,8 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
     const { penalizes, usageError, retry } = failoverTable[result.outcome];
-    retries.add(retry === 'may_pay_twice' && !mayHaveWorked ? 'helps' : retry);
+    const wasSent = mayHaveWorked || result.status !== undefined;
+    retries.add(retry === 'may_pay_twice' && !wasSent ? 'helps' : retry);
     // One that rejects our key or account does so for every model.
     if (penalizes === 'provider') drop(left, (other) => other.route.providerId === route.providerId);
     // A reload of the registry closed the connections of a provider that it changed, and the plan chose the route by the earlier entry.
