@@ -95,8 +95,8 @@ it.each([
   },
 );
 
-// The plan chose a route by an entry of the registry. A reload closes the connections of an entry that it changes, which is no failure of the
-// provider, and what the new entry says may be another privacy class.
+// The plan chose a route by an entry of the registry. A reload closes the connections of an entry that it changes. The provider has not
+// failed then, and the new entry may have another privacy class.
 it('passes over a provider that a reload of the registry has changed', async () => {
   const deadline = new Deadlines().open(60_000);
   const changed = new Map([
